@@ -6198,8 +6198,7 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers: a worker uses its own; the index of a stand-in, or
- * the hash of any other thread, picks those of one worker. */
+/* The lists in which this thread sets timers: always the same worker's; for a worker, its own. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
@@ -6232,9 +6231,8 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_set(&prev->next, next);
 }
 
-/* The lock's holder asks when to look at this list, which is for times from `start` to `end`: at
- * its earliest timer's time, `end` at the latest (timers that were set again may be due later); or,
- * if the list is long, at `start`. */
+/* The lock's holder asks for a time before which no timer of the list is due. The list is for times
+ * from `start` to `end`; a timer that was set again may be due later. */
 static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
@@ -6249,9 +6247,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t
     return end;
 }
 
-/* The lock's holder finds the first list that is not empty. If its time has come by `now`, opens it
- * (or leaves it open), and returns `now`. Else returns when to look again; WSQI_NEVER: there is no
- * timer. */
+/* The lock's holder finds the first list that is not empty. If its time has come by `now`, opens
+ * it, and returns `now`. Else returns when to look again; WSQI_NEVER: there is no timer. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6322,9 +6319,8 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: a thread that sees NULL may free the timer, or set it again, because this one does not
-     * use it any more. Pairs with N4. The timer's memory is still there: the task has not run,
-     * because only the caller queues it. */
+    /* N3: a thread that sees NULL may free the timer or set it again: this thread does not use it
+     * any more. Pairs with N4. The timer is still there, because its task is not queued yet. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6339,13 +6335,13 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     return first;
 }
 
-/* If timer_next is later than `at`, lowers it to that. Then the watcher, or an idle thread that is
- * woken to become it, looks again. */
+/* If timer_next is later than `at`, lowers it to `at`, and makes the watcher look again, or wakes
+ * an idle thread to become the watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: see wsq_timer_set */
     while (at < next) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
-         * Otherwise none would wake up for it. Pairs with I10. Failure: decide again. */
+         * Otherwise no thread would wake up for it. Pairs with I10. Failure: decide again. */
         if (!wsqi_cas_sc(&pool->timer_next, &next, at)) continue;
         wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11: as above */
         return;
@@ -6364,11 +6360,11 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 }
 
 /* Called by any thread, in a turn or when it finds nothing to do. Wakes the tasks whose timers are
- * due: those of one worker's timers in the order of their times, so not by the LIFO slot. A call
- * fires a bounded number of timers; the next call goes on. It leaves out lists whose lock is held,
- * and other workers' timers unless they are late by `grace` ns. The tasks are queued after all
- * lists are unlocked: in a pool that is over, queueing cancels them, and their cleanups may lock
- * the lists, to cancel timers. True: it took timers, but queued no task; call it again. */
+ * due. For one worker's timers it does so in the order of their times, so no task goes into a LIFO
+ * slot. A call fires a bounded number of timers; the next call goes on. It leaves out lists whose
+ * lock is held, and other workers' timers unless they are late by `grace` ns. The tasks are queued
+ * after all lists are unlocked: in a pool that is over, queueing cancels them, and their cleanups
+ * may lock the lists, to cancel timers. True: it took timers, but woke no task; call it again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6519,8 +6515,7 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* The task has ended, or is ending: until its next spawn no edge can be added. Returns the edges
- * that no other thread has taken. */
+/* From here on, until the task's next spawn, no edge can be added to it. Returns its edges. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
@@ -6545,7 +6540,7 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
-        uint32_t state = wsqi_load_acq(&task->state); /* T1: if done, its writes are visible */
+        uint32_t state = wsqi_load_acq(&task->state); /* T1: if done, what it did is visible */
         if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
         if (head == WSQI_CLOSED) { /* soon the task is done, or `after` is open again */
             wsqi_pause();
@@ -8637,8 +8632,7 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* Takes a free future from the pool, for a thread outside, or for a worker whose list is empty.
- * NULL: no memory. */
+/* The pool gives a future to a thread outside, or a worker with an empty list. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -8726,15 +8720,14 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* wsqi_future_end marks the future done, then gives back a reference: this one. By then a
+    /* wsqi_future_end gives this reference back after it has marked the future done. By then a
      * waiting thread may have given back the handle's. Relaxed: now the caller has a reference. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
 }
 
-/* The cleanup of the future's task, which was taken out of a queue: cancels the future, unless the
- * entry is a tombstone, and gives the entry's reference back. */
+/* The cleanup of the future's task: cancels the future, unless the entry is a tombstone. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -8787,8 +8780,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* The check sees each claim by this thread. If it misses a claim by another, that tombstone
-         * stays in the queue, until a worker takes it. */
+        /* It sees each claim by this thread. If it misses another's, that tombstone stays. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
@@ -8893,7 +8885,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * sleeps until this future ends, but wsq_future_then may have set a task to start then. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so its forks run their jobs here */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in it run their jobs here */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -8973,8 +8965,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* One hold is for the edge, the other keeps the task back until the edge is linked. Relaxed: E3
-     * orders it. */
+    /* A second hold, for the edge; the first stays until wsqi_spawn_end. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -9815,9 +9806,9 @@ static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
 }
 
 /* Copies one list of timers. The caller holds their lock. */
-static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *list) {
+static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *head) {
     wsqi_listed line = WSQI_INIT;
-    for (wsqi_link *link = list->next; link != list; link = link->next) {
+    for (wsqi_link *link = head->next; link != head; link = link->next) {
         const wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         line.task = timer->task;
         line.since = timer->at;
@@ -10018,8 +10009,8 @@ static bool wsqi_still(wsq_pool *pool) {
 /* Called by a thread that goes to sleep or off duty. If the pool stops, and is still, this releases
  * waits that cannot end or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
-    /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. Otherwise
-     * neither would end the pool. */
+    /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep or off
+     * duty. Otherwise neither would end the pool. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
@@ -10149,8 +10140,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #endif
 
 /* How many rounds a search has before its thread sleeps. The pauses between them are 480 spin
- * hints: 14 us where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. A search that
- * saves a sleep is worth that: sleep and wake-up cost the sleeper and its waker together more. */
+ * hints: 14 us where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. That is worth
+ * it, because a sleep and its wake-up cost the sleeper and its waker together more. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
 #endif
