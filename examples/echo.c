@@ -30,7 +30,7 @@ static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
                     : self->empty ? (errno = EAGAIN, -1)
                                   : recv(self->fd, self->buffer, sizeof self->buffer, 0);
         if (n > 0) {
-            wsq_io_reset(&self->limit);
+            wsq_io_renew(&self->limit);
             self->from = sends ? self->from + (size_t)n : 0;
             if (!sends) self->to = (size_t)n, self->empty = self->to < sizeof self->buffer;
         } else if (n == 0 || errno != EAGAIN ||

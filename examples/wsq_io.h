@@ -15,7 +15,7 @@
  *         if (wsq_io_late(&self->limit, pool, task, 2000000000)) ...        2 s are over
  *         if (wsq_io_wait(&io, fd, WSQ_IO_READ, task)) return WSQ_PENDING;
  *     }                                           else something came just now: read again
- *     wsq_io_reset(&self->limit);                 something came; or the task is about to end
+ *     wsq_io_renew(&self->limit);                 something came; wsq_io_reset: about to end
  *
  * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, or if the
  * last read from a socket since a wait was short, which saves a call (echo.c); not before.
@@ -121,7 +121,8 @@ typedef struct wsq_io_op {
 /* A time-out of a task; zeroed: none. */
 typedef struct wsq_io_limit {
     wsq_timer timer;
-    uint64_t until; /* ns of wsq_io_clock; 0: it does not run */
+    uint64_t until; /* ns of wsq_io_clock; 0: the next wsq_io_late begins it */
+    uint64_t fires; /* when the timer does, perhaps earlier; 0: it is not set */
 } wsq_io_limit;
 
 typedef struct wsq_io {
@@ -249,9 +250,7 @@ static inline int wsq_io_ms(uint64_t timeout_ns) {
 
 #if defined(WSQ_IO_EPOLL)
 static int wsq_io_watch(wsq_io *self, int fd, uint32_t events, int tag) {
-    struct epoll_event event;
-    memset(&event, 0, sizeof event);
-    event.events = events;
+    struct epoll_event event = {events, {NULL}};
     event.data.fd = tag;
     return epoll_ctl(self->queue, EPOLL_CTL_ADD, fd, &event);
 }
@@ -309,7 +308,6 @@ static void wsq_io_revoke(wsq_io *self, wsq_io_op *op) {
 static bool wsq_io_reap(wsq_io *self) {
     struct io_uring_cqe *one;
     unsigned head, count = 0;
-    bool good = true;
     if (!self->has_ring) return true;
     pthread_mutex_lock(&self->lock);
     io_uring_for_each_cqe(&self->ring, head, one) {
@@ -327,7 +325,7 @@ static bool wsq_io_reap(wsq_io *self) {
         self->ended = op;
     }
     io_uring_cq_advance(&self->ring, count);
-    if (io_uring_sq_ready(&self->ring) != 0) good = io_uring_submit(&self->ring) > 0;
+    bool good = io_uring_sq_ready(&self->ring) == 0 || io_uring_submit(&self->ring) > 0;
     pthread_mutex_unlock(&self->lock);
     return good;
 }
@@ -534,11 +532,8 @@ static inline int wsq_io_init(wsq_io *self, wsq_driver *driver) {
         wsq_io_shut(self);
         return errno = error, -1;
     }
-    driver->wait = wsq_io_look;
-    driver->dispatch = wsq_io_dispatch;
-    driver->interrupt = wsq_io_interrupt;
-    driver->user = self;
-    return 0;
+    const wsq_driver mine = {wsq_io_look, wsq_io_dispatch, wsq_io_interrupt, self};
+    return *driver = mine, 0;
 }
 
 /* After wsq_pool_destroy. Operations that are still under way are cancelled. */
@@ -585,9 +580,12 @@ static inline bool wsq_io_cancel(wsq_io *self, wsq_io_fd fd) {
 
 /* In the task, or when nothing wakes it: the time does not run any more, and its memory may go. */
 static inline void wsq_io_reset(wsq_io_limit *limit) {
-    if (limit->until != 0) wsq_timer_cancel(&limit->timer);
-    limit->until = 0;
+    if (limit->fires != 0) wsq_timer_cancel(&limit->timer);
+    limit->until = limit->fires = 0;
 }
+
+/* In the task: the time begins anew. The timer stays, and may wake the task for nothing. */
+static inline void wsq_io_renew(wsq_io_limit *limit) { limit->until = 0; }
 
 /* In the task: has this much time passed since the first call? False: not yet, and the task will
  * be woken when it has. After true the time begins anew. */
@@ -596,12 +594,13 @@ static inline bool wsq_io_late(wsq_io_limit *limit, wsq_pool *pool, wsq_task *ta
     uint64_t now = wsq_io_clock();
     if (limit->until == 0)
         limit->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-    if (now < limit->until) {
+    if (now >= limit->until) return wsq_io_reset(limit), true;
+    /* A timer that fires sooner stays, unless it may have fired: Windows' clock lags by 16 ms. */
+    if (limit->fires > limit->until || limit->fires <= now + 20000000) {
+        limit->fires = limit->until;
         wsq_timer_set(pool, &limit->timer, task, limit->until - now);
-        return false;
     }
-    wsq_io_reset(limit);
-    return true;
+    return false;
 }
 
 /* ---- operations ---- */

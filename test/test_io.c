@@ -115,6 +115,7 @@ typedef struct player {
     wsq_pool *pool;
     wsq_io_fd in, out;
     size_t left, late;
+    uint64_t since;
     bool sends;
     char ball;
 } player;
@@ -124,7 +125,7 @@ static wsq_poll ready_run(wsq_ctx ctx, wsq_task *task) {
     while (self->left > 0) {
         int n = (int)recv(self->in, &self->ball, 1, 0);
         if (n == 1) {
-            wsq_io_reset(&self->limit);
+            wsq_io_renew(&self->limit);
             self->left--;
             CHECK(send(self->out, &self->ball, 1, 0) == 1);
             continue;
@@ -133,6 +134,7 @@ static wsq_poll ready_run(wsq_ctx ctx, wsq_task *task) {
         if (wsq_io_wait(&io, self->in, WSQ_IO_READ, task)) return WSQ_PENDING;
     }
     wsq_io_cancel(&io, self->in);
+    wsq_io_reset(&self->limit);
     return WSQ_DONE;
 }
 
@@ -213,6 +215,33 @@ static wsq_poll silent_run(wsq_ctx ctx, wsq_task *task) {
     wsq_io_cancel(&io, self->in);
     wsq_io_reset(&self->limit);
     return WSQ_DONE;
+}
+
+/* In its second run the task renews its time-out; the timer of the first is set, and wakes it too early. */
+static wsq_poll renewed_run(wsq_ctx ctx, wsq_task *task) {
+    player *self = wsq_container_of(task, player, task);
+    const uint64_t allowed_ns = SECOND / 25;
+    if (++self->left <= 2) {
+        if (self->left == 2) test_nap(2000000);
+        self->since = wsq_io_clock();
+        wsq_io_renew(&self->limit);
+    }
+    if (!wsq_io_late(&self->limit, wsq_pool_of(ctx), task, allowed_ns))
+        return self->left == 1 ? WSQ_YIELD : WSQ_PENDING;
+    CHECK(self->left > 2 && wsq_io_clock() - self->since >= allowed_ns);
+    return WSQ_DONE;
+}
+
+static void renewed(void) {
+    static player one;
+    wsq_pool *pool = begin((wsq_config){.workers = 2}, 0);
+    for (size_t i = 0; i < test_times(5); i++) {
+        memset((void *)&one, 0, sizeof one);
+        wsq_task_init(&one.task, renewed_run);
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+    }
+    end(pool);
 }
 
 /* An operation that is stopped when it is late; its result tells which came first. */
@@ -590,6 +619,7 @@ int main(void) {
     RUN(readiness);
     RUN(operations);
     RUN(limits);
+    RUN(renewed);
     RUN(late_although_woken);
     RUN(ends);
     RUN(files);
