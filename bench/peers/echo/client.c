@@ -9,7 +9,9 @@
  *     connections requests/s median-us 99%-us cpu-us/request switches/request memory-KiB
  *
  * The last three are the server's: its processor time and its context switches, without those for the
- * beginning of the connections, and its memory while they are open. */
+ * beginning of the connections, and its memory while they are open. If an answer takes 100 ms, and 20
+ * times the median, a second line (of stderr) says what else could be the cause: for how long the
+ * server's threads waited for a processor that another program had, and what TCP sent again. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -53,7 +55,7 @@ static uint64_t now_ns(clockid_t clock) {
 
 /* ---- what the server has used ---- */
 
-typedef struct spent { uint64_t cpu_ns, switches, memory_kib; } spent;
+typedef struct spent { uint64_t cpu_ns, switches, memory_kib, delay_ns, resent; } spent;
 
 /* The sum of the numbers in those lines of the file whose beginning is `key`, or contains it. */
 static uint64_t sum_of_lines(const char *path, const char *key) {
@@ -67,8 +69,21 @@ static uint64_t sum_of_lines(const char *path, const char *key) {
     return sum;
 }
 
+/* One of the numbers in the second of two lines, whose name is in the first. */
+static uint64_t number_below(const char *path, const char *begin, const char *name) {
+    char names[4096], numbers[4096], *rest = names, *values = numbers, *one, *value;
+    FILE *file = fopen(path, "r");
+    bool found = false;
+    while (file != NULL && !found && fgets(names, sizeof names, file) != NULL)
+        found = strncmp(names, begin, strlen(begin)) == 0 && fgets(numbers, sizeof numbers, file) != NULL;
+    if (file != NULL) fclose(file);
+    while (found && (one = strsep(&rest, " \n")) != NULL && (value = strsep(&values, " \n")) != NULL)
+        if (strcmp(one, name) == 0) return strtoull(value, NULL, 10);
+    return 0;
+}
+
 static spent spent_by(char **pids, int count) {
-    spent all = {0};
+    spent all = {.resent = number_below("/proc/net/snmp", "Tcp:", "RetransSegs")};
     for (int i = 0; i < count; i++) {
         char path[600];
         clockid_t clock = CLOCK_REALTIME;
@@ -80,8 +95,11 @@ static spent spent_by(char **pids, int count) {
         check(tasks != NULL && clock_getcpuclockid(atoi(pids[i]), &clock) == 0, pids[i]);
         all.cpu_ns += now_ns(clock);
         while ((entry = readdir(tasks)) != NULL) {
+            if (entry->d_name[0] == '.') continue;
             snprintf(path, sizeof path, "/proc/%s/task/%s/status", pids[i], entry->d_name);
-            if (entry->d_name[0] != '.') all.switches += sum_of_lines(path, "ctxt_switches:");
+            all.switches += sum_of_lines(path, "ctxt_switches:");
+            snprintf(path, sizeof path, "/proc/%s/task/%s/schedstat", pids[i], entry->d_name);
+            all.delay_ns += sum_of_lines(path, " "); /* time on a processor, then waiting for one */
         }
         closedir(tasks);
     }
@@ -90,7 +108,7 @@ static spent spent_by(char **pids, int count) {
 
 /* ---- how long answers take: 32 numbers for each power of two of ns ---- */
 
-static uint64_t counts[64 * 32];
+static uint64_t counts[64 * 32], longest_ns;
 
 static unsigned bucket_of(uint64_t ns) {
     unsigned shift = 0;
@@ -158,7 +176,9 @@ static uint64_t exchange(int queue, uint64_t until) {
             if ((one->got += (size_t)n) < answer_size) continue;
             check(one->got == answer_size, "too long an answer");
             now = now_ns(CLOCK_MONOTONIC);
-            counts[bucket_of(now - one->sent_at)]++;
+            uint64_t took = now - one->sent_at;
+            counts[bucket_of(took)]++;
+            if (longest_ns < took) longest_ns = took;
             requests++;
             send_to(one);
         }
@@ -197,6 +217,7 @@ int main(int argc, char **argv) {
     uint64_t start = now_ns(CLOCK_MONOTONIC), wanted = (uint64_t)(seconds * 1e9);
     (void)exchange(queue, start + wanted / 5); /* caches, pools and rules that adapt */
     memset(counts, 0, sizeof counts);
+    longest_ns = 0;
     spent before = spent_by(pids, pid_count);
     start = now_ns(CLOCK_MONOTONIC);
     uint64_t requests = exchange(queue, start + wanted), ns = now_ns(CLOCK_MONOTONIC) - start;
@@ -206,5 +227,9 @@ int main(int argc, char **argv) {
            quantile_us(requests, 0.5), quantile_us(requests, 0.99),
            (double)(after.cpu_ns - before.cpu_ns) / 1000 / each,
            (double)(after.switches - before.switches) / each, (unsigned long long)after.memory_kib);
+    if (longest_ns > 100000000 && (double)longest_ns / 20000 > quantile_us(requests, 0.5))
+        fprintf(stderr, "client: an answer took %.0f ms; meanwhile the server's threads waited %.0f ms for a "
+                "processor, and TCP sent %llu segments again\n", (double)longest_ns / 1e6,
+                (double)(after.delay_ns - before.delay_ns) / 1e6, (unsigned long long)(after.resent - before.resent));
     return 0;
 }
