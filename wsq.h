@@ -3857,10 +3857,12 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* What uses a block, if it is not a worker, a stand-in that has come, or a guest in wsq_run. */
+/* What uses a block, if it is not a worker, a stand-in that has come, or a task or a wsq_run inside
+ * a worker's or helper's task. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
+    WSQI_USE_GUEST, /* a thread from outside in a wsq_run, or in another one inside of that */
     WSQI_USE_HELPS  /* a guest in wsqi_wait_help: its thread holds a permit */
 } wsqi_use;
 
@@ -4171,13 +4173,6 @@ static bool wsqi_is_helper(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && block->use != WSQI_USE_HELPS) block = wsqi_outward(pool, block->outer);
     return block != NULL;
-}
-
-/* Is this thread, which uses the block `self`, a guest from outside, without a queue in this pool?
- * A helper does not count: it holds a permit, as a worker does. */
-static inline bool wsqi_is_guest(const wsqi_worker *self) {
-    const wsq_pool *pool = self->pool;
-    return self->index >= pool->guest_base && wsqi_local(pool) == NULL && !wsqi_is_helper(pool);
 }
 
 /* Is this thread in a task or a job of the pool? Then a shutdown waits for it. */
@@ -4578,8 +4573,8 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
  * finished tasks are added up first. So if both sums are equal, no task was left at some moment. */
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 has put this read after the first sum. */
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
+        /* Relaxed: P2 has put this read after the first sum. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: as above. */
         spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
@@ -4673,7 +4668,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *   wsqi_linger               a searcher's permit sleeps while the thread looks on
- *   wsqi_guest_run, _end      a guest from outside comes, or leaves
+ *   wsqi_guest_run            a guest from outside comes, or leaves
  *   wsqi_joiner_mark          a thread sleeps in a join with its permit
  *   wsqi_joiners_ask          another thread calls all joiners, for a permit
  *
@@ -4682,8 +4677,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * in a function whose name begins with wsqi_notify, before it does anything of unknown length. A
  * thread is obliged when it has queued, stolen or moved tasks, and when it stops searching and no
  * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
- *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_push_local, wsqi_spill, wsqi_spill_all,
- *            wsqi_order_keep, wsqi_ring_rob, wsqi_steal_tasks, wsqi_take_back and
+ *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_push_local, wsqi_spill,
+ *            wsqi_spill_all, wsqi_order_keep, wsqi_ring_rob, wsqi_steal_tasks, wsqi_take_back and
  *            wsqi_tombstones_sweep oblige their callers;
  *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
  *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
@@ -5127,9 +5122,8 @@ static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
 
 /* Is a LIFO slot full, or the driver free? Either needs a watcher. */
 static bool wsqi_slots_full(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool);
     if (wsqi_unpolled(pool)) return true;
-    for (unsigned i = 0; i < made; i++) {
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         /* I10: either this thread sees the slot full, or the slot's owner sees that no thread
          * watches, and wakes one. Otherwise the slot's task would wait unseen. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
@@ -5249,8 +5243,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
 /* Sets `robs_slots` if a full slot's owner has begun no task since a thread last looked. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
@@ -6613,19 +6606,6 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* A spawn of a batch is refused after it had claimed this task: sets the state back to `former`,
- * and calls the threads that began to wait for the task meanwhile (AWAITED). */
-static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
-    uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_is(former, WSQI_TASK_DONE)) {
-        wsqi_task_finish(pool, task, former);
-        return;
-    }
-    /* T2, T6: as in wsqi_task_finish and wsqi_task_claim. Failure: relaxed, decide again. */
-    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
-    if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
-}
-
 /* The owner puts a task that yielded, or was woken while it ran, at the back of its ring. The task
  * goes to the global queue instead if the worker has a deque, which has no back for its owner; or
  * if the ring is empty and the global queue is not, because the tasks there come first. For a task
@@ -6940,20 +6920,20 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     return false;
 }
 
+/* The batch is refused: sets the task's state back, and calls the threads that began to wait for
+ * the task meanwhile (AWAITED). */
 static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
-    wsqi_task_unclaim(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
-    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
-}
-
-/* Claims all tasks. If one of them cannot be spawned, claims none, and returns false. */
-static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (wsqi_claim_one(pool, group, tasks[i])) continue;
-        while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
-        return false;
+    uint32_t former = (uint32_t)(uintptr_t)wsqi_get(&task->next);
+    uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_is(former, WSQI_TASK_DONE)) {
+        wsqi_task_finish(pool, task, former);
+    } else {
+        /* T2, T6: as in wsqi_task_finish and wsqi_task_claim. Failure: relaxed, decide again. */
+        while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
+        if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
     }
-    return true;
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
 /* Queues the claimed tasks, and notifies. A queued task may run and be freed immediately. */
@@ -6981,6 +6961,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     else if (some) wsqi_notify_others(self);
 }
 
+/* Spawns all tasks. If one of them cannot be spawned, spawns none. */
 static wsq_result wsqi_spawn_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
                                    size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
@@ -6988,7 +6969,11 @@ static wsq_result wsqi_spawn_batch(wsq_pool *pool, wsq_group *group, wsq_task **
     wsqi_worker *self = wsqi_local(pool);
     wsq_result result = wsqi_spawn_begin(pool, self, count);
     if (result != WSQ_OK) return result;
-    if (!wsqi_claim_batch(pool, group, tasks, count)) return wsqi_spawn_undo(pool, self, count);
+    for (size_t i = 0; i < count; i++) {
+        if (wsqi_claim_one(pool, group, tasks[i])) continue;
+        while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
+        return wsqi_spawn_undo(pool, self, count);
+    }
     wsqi_queue_batch(pool, tasks, count);
     return WSQ_OK;
 }
@@ -7128,13 +7113,10 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
      * task may free the group. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
-    wsqi_chain_push(&group->then, task, task); /* the bit THEN is set below */
-    uint64_t word = wsqi_load_hint(&group->word), next;
-    do { /* if the count is zero by now, this adds one, which is counted down below */
-        next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
-        /* K3: the thread that brings the count to zero sees the task. Failure: decide again. */
-    } while (!wsqi_cas_rel(&group->word, &word, next));
-    if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
+    wsqi_group_up(group); /* so that the group does not end before it knows of the task */
+    wsqi_chain_push(&group->then, task, task);
+    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: wsqi_group_down orders it */
+    wsqi_group_down(pool, group, 1, 0);
     wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
 }
@@ -7247,7 +7229,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    bool guest = wsqi_is_guest(self) && !wsqi_is_in_job(self->pool); /* else on duty already */
+    /* A guest is on duty while it is in a job; all others are on duty already. */
+    bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job belongs to another task than the current one */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -7710,7 +7693,7 @@ static bool wsqi_pump(wsq_pool *pool) {
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
-    if (wsqi_is_guest(self)) {
+    if (self->use == WSQI_USE_GUEST) {
         self->permit = true;
         wsqi_add_rlx(&pool->permits, WSQI_ACTIVE); /* Relaxed: only a hint for thieves of jobs. */
         return true;
@@ -7728,7 +7711,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
  * queued tasks to the global queue, gives its permit back if it has one, and notifies. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool guest = wsqi_is_guest(self), permit = self->permit;
+    bool guest = self->use == WSQI_USE_GUEST, permit = self->permit;
     wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
     if (self->searching) wsqi_search_end(self); /* its waker has made it a searcher, in a wait */
     wsqi_permit_set(self, false);
@@ -7899,7 +7882,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     uint64_t start = self->lingered, now = start;
     while (seen < WSQI_LINGER_LOOKS && now - self->lingered < WSQI_LINGER_NS &&
            now - start < WSQI_WATCH_NS && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
-           wsqi_load_hint(&self->inbox.count) == 0) {
+           wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs a watcher: */
+           (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_load_hint(&pool->watcher))) {
         wsqi_thread_yield();
         wsqi_backoff(3);
         now = wsqi_clock_ns();
@@ -8047,7 +8031,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        bool guest = wsqi_is_guest(block);
+        bool guest = block->use == WSQI_USE_GUEST;
         bool queued = !block->permit && !guest && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
         if (!block->permit) /* the permit was given back before; the keeper may take one */
@@ -8122,22 +8106,20 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-static void wsqi_wait_list(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wait->bucket = bucket;
-    wait->since = WSQI_LISTS && wait->pool->listing != NULL ? wsqi_clock_ns() : 0;
-    wsqi_lock(wait->pool, &bucket->lock);
-    wait->next = bucket->first;
-    wait->link = &bucket->first;
-    if (wait->next != NULL) wait->next->link = &wait->next;
-    bucket->first = wait;
-    wsqi_unlock(wait->pool, &bucket->lock);
-}
-
 /* From here on other threads call this one, so it looks only after this whether its wait is over.
  * True: a shutdown has released it, because the awaited end will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
-    if (wait->bucket == NULL) wsqi_wait_list(wait);
+    if (wait->bucket == NULL) {
+        wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+        wait->since = WSQI_LISTS && wait->pool->listing != NULL ? wsqi_clock_ns() : 0;
+        wsqi_lock(wait->pool, &bucket->lock);
+        wait->bucket = bucket;
+        wait->next = bucket->first;
+        wait->link = &bucket->first;
+        if (wait->next != NULL) wait->next->link = &wait->next;
+        bucket->first = wait;
+        wsqi_unlock(wait->pool, &bucket->lock);
+    }
     /* W2: a thread that was called sees what has changed. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
@@ -9103,7 +9085,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_a64 *word = &pool->joiners[self->index / 64];
     const wsqi_worker *where[2];
     uint32_t done = WSQI_JOB_PUBLIC;
-    bool guest = wsqi_is_guest(self);
+    bool guest = self->use == WSQI_USE_GUEST;
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
@@ -9198,30 +9180,28 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* The guest leaves, so the sleeper in whose place it worked may be woken for jobs. */
-static void wsqi_guest_end(wsqi_worker *guest) {
-    wsq_pool *pool = guest->pool;
-    uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
-    uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
-    guest->permit = false;
-    /* I8: a thread that publishes jobs sees that the guest has left, or this one sees the jobs. */
-    wsqi_fence_rmw();
-    if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
-}
-
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     wsq_pool *pool = guest->pool;
-    bool outside = wsqi_inside(pool) == NULL;
-    guest->permit = outside;
+    const wsqi_worker *self = wsqi_inside(pool);
+    bool outside = self == NULL || self->use == WSQI_USE_GUEST;
+    guest->use = outside ? WSQI_USE_GUEST : WSQI_USE_COMMON;
+    guest->permit = self == NULL;
     /* Relaxed: a thread that has a job of this run sees the guest in S, by J2. */
-    if (outside) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
+    if (self == NULL) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
     wsqi_block_enter(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_block_leave(guest);
-    if (outside) wsqi_guest_end(guest);
+    if (self == NULL) { /* the sleeper in whose place the guest worked may be woken for jobs */
+        uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
+        uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
+        guest->permit = false;
+        /* I8: a thread that publishes jobs sees that the guest has left, or this one the jobs. */
+        wsqi_fence_rmw();
+        if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
+    }
     wsqi_lease_end(guest);
 }
 
@@ -9766,8 +9746,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
 
 static void wsqi_dump_workers(const wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         wsqi_dump_who(dump, "  ", i);
         fprintf(dump->file,
@@ -9945,9 +9924,8 @@ static void wsqi_check_over(wsq_pool *pool) {
  * task on the stack of `self`, the worker that waits for the group, does not count: it cannot go on
  * before the wait returns. In a caller_runs pool all these are on one stack, so none counts. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
-    unsigned made = wsqi_threads_made(pool);
     if (self != NULL && pool->config.caller_runs) return false;
-    for (unsigned i = 0; i < made; i++) {
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (worker == self) continue;
         for (const wsqi_frame *frame = &worker->frame; frame != NULL; frame = frame->outer)
@@ -9995,8 +9973,7 @@ static bool wsqi_still(wsq_pool *pool) {
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool queued = wsqi_queued(pool), left = queued;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made && !left; i++) {
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
@@ -10073,23 +10050,23 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_duty_end(pool);
 }
 
-#if !defined(NDEBUG)
-#ifndef WSQI_PATIENCE_NS
+#if !defined(WSQI_PATIENCE_NS) && !defined(NDEBUG)
 #define WSQI_PATIENCE_NS 5000000000u
+#elif !defined(WSQI_PATIENCE_NS)
+#define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
 /* Do all the pool's threads sleep, and is no timer set? Then only a thread outside can help. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made && !pool->config.caller_runs; i++)
+    for (unsigned i = 0; i < wsqi_threads_made(pool) && !pool->config.caller_runs; i++)
         if (wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP) return false;
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
 /* Waits until no task is left, also after WSQ_ERR_INVALID: stuck tasks may wait for another pool. A
- * long wait mostly means a forgotten wake, so this prints, once, what is left. */
+ * long wait mostly means a forgotten wake, so without NDEBUG this prints, once, what is left. */
 static void wsqi_drain(wsq_pool *pool) {
-    bool said = false;
+    bool said = WSQI_PATIENCE_NS == WSQ_FOREVER;
     for (;;) {
         wsq_result result = wsq_pool_wait_for(pool, WSQI_PATIENCE_NS);
         if (result != WSQ_ERR_TIMEOUT && result != WSQ_ERR_INVALID) return;
@@ -10099,12 +10076,6 @@ static void wsqi_drain(wsq_pool *pool) {
         said = true;
     }
 }
-#else
-static void wsqi_drain(wsq_pool *pool) {
-    /* It goes on after WSQ_ERR_INVALID (stuck): tasks may wait for tasks of another pool. */
-    while (wsq_pool_wait(pool) == WSQ_ERR_INVALID) {}
-}
-#endif
 
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
@@ -10142,9 +10113,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 /* How many rounds a search has before its thread sleeps. The pauses between them are 480 spin
  * hints: 14 us where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. That is worth
  * it, because a sleep and its wake-up cost the sleeper and its waker together more. */
-#ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
-#endif
 
 #if !defined(WSQ_STATIC)
 WSQ_API void WSQI_CONFIGURED(void) {}
