@@ -8031,13 +8031,12 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        bool guest = block->use == WSQI_USE_GUEST;
-        bool queued = !block->permit && !guest && wsqi_spill_all(block);
+        bool queued = !block->permit && wsqi_spill_all(block); /* a guest has no queue */
         if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
         if (!block->permit) /* the permit was given back before; the keeper may take one */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
-        else if (guest ||
+        else if (block->use == WSQI_USE_GUEST ||
                  (block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
                  block != keeper)
             wsqi_permit_give(block);
@@ -8086,8 +8085,7 @@ static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
     return (uint32_t)most;
 }
 
-static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
-                            uint64_t timeout_ns) {
+static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get();
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     memset((void *)wait, 0, sizeof *wait);
@@ -8471,8 +8469,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
-    return word >= WSQI_GROUP_TASK &&
-           wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
+    return word >= WSQI_GROUP_TASK && wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
 /* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: task
@@ -8912,8 +8909,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
-    if (!done && self != NULL && timeout_ns != 0 &&
-        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
+    if (!done && self != NULL && timeout_ns != 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* it calls the future here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
@@ -9155,8 +9151,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
         self->run_at_fork--;
         return (uintptr_t)(entry + 1);
     }
-    bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range))
-                || wsqi_unpublish(self);
+    bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range)) || wsqi_unpublish(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
         /* Moves the range, which is empty. Relaxed: from an empty range no thief takes anything. */

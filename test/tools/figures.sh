@@ -56,7 +56,7 @@ begins && !ends && !platform {
     orders += gsub(/order (=|!)= WSQ_/, "&", code)
     hashes += gsub(/0x9E3779B97F4A7C15/, "&", code)
     if (code ~ /wsqi_cas[a-z_]*\(.*newest\)|wsqi_cas[a-z_]*\(.*, edge\)/) pushes++
-    if (code ~ /->parking, &/) parkings++
+    if (code ~ /mutex_lock\([^,]*->parking, &/) parkings++
     if (code ~ /^static.* \*?wsqi_(inside|local|is_guest|takes_permits|counts|blocker|worker_of|wait_host)\(.*\{$/) whos++
     if (tag == ">>thread") { if (code ~ /^[A-Za-z].*\(.*\{$/) comers++; came++ }
     if (inside == "pool" && code ~ / (coming|active|absent|joined|dormant|blocked|exhausted|replaced|guests|asleep);/) missing++
