@@ -2511,7 +2511,7 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
 
 /* The owner asks how many slots are free. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
-    /* R3: a slot counts as free only after the thief has copied its item. Pairs with R4. */
+    /* R3: a slot counts as free only after a thief has copied its item. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
     return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
 }
@@ -2535,8 +2535,8 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
         uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: a thread that sees the new head sees no older tail than this one; with an older tail,
-         * tail - head would underflow. Pairs with R5. Failure: relaxed, the loop tries again. */
+        /* R6: a thread that sees the new head sees no older tail than this one. With an older tail
+         * its tail - head would underflow. Pairs with R5. Failure: relaxed, the loop retries. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
             return wsqi_get(&self->items[real & WSQI_RING_MASK]);
     }
@@ -2577,7 +2577,7 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
 }
 
 /* Called by a thief, the owner of `self`. Takes half of the victim's items, but at most `most`.
- * Returns the oldest and puts the others into `self`. NULL: none, or another thread takes some. */
+ * Returns the oldest and puts the others into `self`. NULL: empty, or another thread takes some. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
     /* Even if the thief's own ring is empty, it may lack room, because another thief may still be
@@ -2616,7 +2616,7 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
 }
 
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
-    /* R9: the tail that is read next is not older than this head. With an older one a full ring
+    /* R9: the tail that is read next is not older than this head. With an older tail a full ring
      * could look empty. Pairs with R6 and R7. */
     uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
     uint32_t length = wsqi_load_hint(&ring->tail) - real;
@@ -2852,7 +2852,7 @@ static unsigned wsqi_cpu_count(void) {
 
 /* glibc and musl hide these functions under -std=c11, and a macro that asks for them would come too
  * late if the user has included a system header before. So they are declared here. On 32-bit
- * systems whose time_t has 64 bits, the plain name belongs to an old function with 32 bits. */
+ * systems whose time_t has 64 bits, clock_gettime itself is an old function with 32 bits. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -2902,7 +2902,7 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
 }
 
 /* wsq turns pthread_cancel off where it blocks, since the thread may hold a lock or be about to
- * free a pool. A thread that is cancelled there ends at its next cancellation point after wsq. */
+ * free a pool. A thread that is cancelled there ends at its next cancellation point after that. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -3441,9 +3441,9 @@ static void wsqi_cpu_leave(void) {
     if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
         others[cpu / WORD] &= ~(1ul << cpu % WORD);
-        /* The thread moves if its mask leaves out this processor. The call fails if there is no
-         * other one, or a sandbox forbids it. Then the mask is restored, unless another thread has
-         * changed it meanwhile. */
+        /* The thread moves if its mask leaves out this processor. (The call fails if there is no
+         * other processor, or a sandbox forbids it.) After that the mask is restored, unless
+         * another thread has changed it in between. */
         if (syscall(SYS_sched_setaffinity, 0, (size_t)size, others) == 0 &&
             syscall(SYS_sched_getaffinity, 0, sizeof now, now) == size &&
             memcmp(now, others, (size_t)size) == 0)
@@ -3565,7 +3565,7 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 }
 #endif
 
-/* ---- a mutex, for rare events; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
+/* ---- a mutex, for rare events; 0 free, 1 held, 2 held and awaited (Drepper 2004) ---- */
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     uint32_t free = 0;
