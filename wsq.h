@@ -5755,36 +5755,36 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: a new task has neither phase bit. ACTIVE: queued by a spawn, or running. PENDING: it
- *            waits for a wake; the thread that then adds NOTIFIED queues it. NOTIFIED: a wake has
- *            come, so it runs (again). POISONED: it was cancelled. If it is also PENDING, OPEN
- *            (revocable) or has a HOLD, it will not run: its next run would begin with a
- *            read-modify-write, which sees POISONED. Any other POISONED task may be running. Once
- *            it is DONE, POISONED says that its last run was cancelled.
- * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task, or claims a
- *            future, clears bits. But a thread that poisons a task that is done makes the task new.
- * Source:    Tokio's task state. Ours: queued and running are one state. So a task's first run, and
- *            a run after a yield, begin without a read-modify-write, unless it is revocable (OPEN).
+ * Invariant: a new task has neither phase bit. ACTIVE: it is held, queued or running. PENDING: it
+ *            waits for a wake, or was woken and is queued: by the thread that added NOTIFIED. An
+ *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
+ *            cancelled. If it is also PENDING, OPEN (revocable) or has a HOLD, it will not run:
+ *            before that comes a read-modify-write, which sees POISONED. Any other POISONED task
+ *            may be running. DONE and POISONED: it has ended without its last run.
+ * Writers:   any thread adds bits, and adds or takes away holds. Only the thread that spawns, runs
+ *            or ends the task, or claims a future, clears bits (but see wsqi_task_poison).
+ * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
+ *            read-modify-write, unless the task is OPEN, or was woken or cancelled.
  * ========================================================================== */
 
-/* task->flags: how the task is queued (0: normally), and if its group was set before the spawn. */
+/* task->flags: what a spawn must know of the task. Priority and pin say where it is queued. */
 enum {
     WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
-    WSQI_FLAG_NODE = 64,    /* it is part of a wsq_node */
+    WSQI_FLAG_NODE = 64,    /* the task is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
 
 #define WSQI_FLAG_INDEX_AT 16 /* where the index of a pinned task's worker begins */
-#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT)
-#define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* with the index */
+#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT) /* priority and pin; 0: neither */
+#define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* pin and index */
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
-/* This catches most tasks that were freed or never set up: the patterns with which allocators fill
- * freed memory (0xdd..., 0xdeadbeef) have some of these bits, and so has most old stack memory. */
+/* Catches most tasks that were freed or never set up: the patterns with which allocators fill freed
+ * memory (0xdd..., 0xdeadbeef) contain bits of WSQI_FLAGS_NEVER, and so do most old stacks. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
@@ -5792,7 +5792,8 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* One thread at a time writes the flags: it spawns the task, or, later, queues or runs it. */
+/* The task's priority and pin. Only the thread that spawns, queues or runs the task writes
+ * flags. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
@@ -5806,7 +5807,7 @@ static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
-/* May this task be spawned into this pool? (This spawn ends a pin of an earlier wsq_spawn_on.) */
+/* May this task be spawned into this pool? (This spawn ends the pin of an earlier wsq_spawn_on.) */
 static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     uint32_t flags = wsqi_load_own(&task->flags);
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
@@ -5814,7 +5815,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* The spawn writes the members that are not set here. */
+/* The spawn writes `pool`, and the thread that queues the task writes `next`. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -5867,17 +5868,17 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* The woken thread finds the task, in wsqi_sleep or in a wait (perhaps for this task). */
+        /* The pinned worker itself is woken, from wsqi_sleep or a wait (caller_runs: worker 0). */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
-        wsqi_fence_rmw(); /* P4: for wsqi_check_over */
+        wsqi_fence_rmw(); /* P4: as in wsqi_check_over */
     } else {
         wsqi_notify_rmw(pool);
     }
     wsqi_check_over(pool);
 }
 
-/* Queues a woken task: with a priority or a pin, in the lane for that; else, if the calling thread
- * is a worker, mostly in its LIFO slot or else in its queue; otherwise in the global queue. */
+/* Queues a woken task. If it has a priority or a pin: in the lane for that. Else, if a worker calls
+ * this: mostly in its LIFO slot, otherwise in its queue. From outside: in the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Notes a wake in the task's state (any thread). True: the caller must queue the task. */
@@ -5911,19 +5912,19 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* A task that was done has been claimed for another spawn: edges can be added to it again. */
+/* A task that was done is claimed for a spawn, or poisoned: edges can be added to it again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it. Until the store, other threads can only store CLOSED again, so no
-     * compare-and-swap is needed. */
+    /* Relaxed: T6 orders it; in wsqi_task_poison E4 or, in a graph, K4. Until the store, other
+     * threads can only store CLOSED again, so no compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
 }
 
-/* Claims a task for a spawn. False: it is queued, running or pending. *state: before the call, what
- * the caller last saw; after it, the state before the claim. home: see wsqi_task_home. hold: bits
- * to add to the state: WSQI_TASK_OPEN, a WSQI_TASK_HOLD for wsqi_task_let_go, both, or 0. */
+/* Claims a task for a spawn. False: it is held, queued, running or pending. *state: what the caller
+ * last saw; then the state before the claim. home: see wsqi_task_home. hold: bits to add to the
+ * state: WSQI_TASK_OPEN, a WSQI_TASK_HOLD for wsqi_task_let_go, both, or 0. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
     uint32_t next;
@@ -5934,11 +5935,11 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
             next &= ~(uint32_t)WSQI_TASK_POISONED; /* the cancel was only for the last run */
         }
         /* Relaxed: T6 orders it. The pool is stored before the claim, so that a waker finds it. If
-         * two threads spawn one task into two pools at the same time, that is their mistake. */
+         * another thread spawns the task into another pool just now, that is the user's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        /* T6: the task's last run, and what a thread wrote before an early wake, is visible to the
-         * new run; a thread that sees the task active sees its pool. Pairs with T2, T4, W3.
-         * Failure: decide again. */
+        /* T6: the new run sees what the task's last run did, and what a thread wrote before a wake
+         * that came before this spawn; a thread that sees the task active sees its pool. Pairs with
+         * T2, T4, W3. Failure: decide again. */
     } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
     if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
@@ -5946,7 +5947,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
  * queue has a count, on the cache line that the push writes anyway. It changes by compare-and-swap:
- * an addition that had to be taken back would for a moment count tasks that do not exist. */
+ * an addition to a closed lane would count tasks that do not exist, until it is taken back. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -5955,14 +5956,14 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
         if ((outside & 1) &&
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_helper(pool)))
             return false;
-        /* Relaxed: the closed bit and the count are in one word, and a read-modify-write sees the
-         * word's newest value: a shutdown waits for each admitted task. G1, P1 order the rest. */
+        /* Relaxed: the closed bit and the count are in one word, and a read-modify-write sees its
+         * newest value, so a shutdown waits for each admitted task. G1 and P1 order the rest. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
 
 /* Counts tasks as spawned, before they can finish. self: the calling thread's worker in this pool,
- * or NULL. An error: the pool takes no more tasks. */
+ * or NULL. Returns an error, and counts none, if the pool takes no more tasks. */
 static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
                      : wsqi_forked(pool) || !wsqi_admit(pool, count))
@@ -5971,6 +5972,7 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
+/* Takes back the count of wsqi_spawn_begin, because a task cannot be claimed. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, 0u - count);
@@ -5992,7 +5994,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
     }
 }
 
-/* Puts a chain of tasks, newest first, into the global queue, and notifies. Any thread. */
+/* Any thread: puts a chain of tasks, newest first, into its lane of the global queue. Notifies. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
     wsqi_chain_push(&inject->incoming, newest, oldest);
@@ -6001,13 +6003,13 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* searchers may have missed the tasks while they moved */
+        wsqi_notify(pool); /* a new barrier: searchers may have missed tasks that moved */
     }
     wsqi_check_over(pool);
 }
 
 /* Puts a task with a priority or a pin into the lane for that, any other task at the back of the
- * queue of `self`, the caller's worker in this pool (NULL: of the global queue). Notifies. */
+ * queue of `self`, the caller's worker in this pool (NULL: into the global queue). Notifies. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -6068,7 +6070,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     if (wsqi_load_own(&task->flags) & WSQI_FLAG_ONCE) wsqi_task_flag(task, WSQI_FLAGS_PIN, 0);
 }
 
-/* Claims and counts the task. A hold keeps it out of the queues until wsqi_task_let_go. */
+/* Claims and counts the task, and adds a hold: it is in no queue until wsqi_task_let_go. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -6081,21 +6083,21 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* Did predecessors hold the task back when it was spawned? NONE: no. REPORTED: yes, and the SPAWN
- * event said so. COUNTED: yes, and pool.held counts the task, too. */
+/* Was the task held when it was spawned, by predecessors or a group? NONE: no. REPORTED: yes, and
+ * the SPAWN event said so. COUNTED: yes, and pool.held counts it, or will in a moment. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
 /* Takes one hold away. If that was the last one of a spawned task: queues it, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: the task's run sees what each thread did that took a hold away, and the last of these
-     * threads sees the spawn, and so the pool and flags. Pairs with itself and T6. */
+    /* E3: the task's run sees what each thread did before it took a hold away; and the thread that
+     * takes the last one sees the spawn, and so the pool and flags. Pairs with itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
     /* Relaxed: a thread that frees the pool waits for this task first, so it sees this addition. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
-    /* A hint suffices: wsqi_stuck reads this count, which may be wrong for a moment, and a dump. */
+    /* A hint suffices: only wsqi_stuck and a dump read this count. It may be wrong for a moment. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
@@ -6104,8 +6106,8 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* The thread that has reserved the task takes its hold away. If other holds are left, it then
- * counts the task in pool.held. It does not count it earlier: a task whose last predecessor is just
+/* The thread that has reserved the task takes away the hold that it added. If other holds are left,
+ * it then counts the task in pool.held. If it did so before, a task whose last predecessor is just
  * ending would for a moment seem to wait for ever. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
@@ -6113,20 +6115,20 @@ static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     wsqi_check_quiet(pool);
 }
 
-/* The thread that has reserved the task sends the SPAWN event. Relaxed: meanwhile other threads can
- * only take holds away, and never the one that this thread has. */
+/* The thread that has reserved the task sends the SPAWN event. Relaxed: other threads can only take
+ * holds away now, and not this thread's. So `others` may be too high, but zero is final. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
     return others != 0 ? WSQI_HOLD_REPORTED : WSQI_HOLD_NONE;
 }
 
-/* Spawns a task with predecessors, a priority or a pin; or any task, if there are hooks. */
+/* Spawns any task, also one that is not plain (wsqi_task_plain). pin: the flags for a pin, or 0. */
 WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    /* It must be set before wsqi_spawn_end queues the task. */
+    /* The pin must be set before wsqi_spawn_end queues the task. */
     if (pin != 0) wsqi_task_flag(task, WSQI_FLAGS_PIN, pin);
     wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
     return WSQ_OK;
@@ -6147,7 +6149,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block has no budget, unless its thread runs tasks that it waits for. */
+    /* A guest's block has no budget: the next block outward has it. A helper's has one. */
     while (self != NULL && self->index >= self->pool->guest_base && self->use != WSQI_USE_HELPS)
         self = self->outer;
     if (self == NULL) return true;
@@ -6592,7 +6594,7 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
         if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2: as in wsqi_task_finish */
     bool poisons = wsqi_task_poisons(task, state);
     wsq_edge *edges = wsqi_task_close(task);
-    wsqi_store_rel(&task->state, state); /* T2. From here on the task's memory may be gone. */
+    wsqi_store_rel(&task->state, state); /* T2: as above. The task's memory may be gone now. */
     wsqi_edges_resolve(edges, poisons);
     wsqi_call(pool, task);
 }
@@ -6601,17 +6603,18 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
  * call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
-    /* T2: a thread that sees the task done sees what it did (T1, W3). Failure: decide again. */
+    /* T2: a thread that sees it done sees what the task did (T1, W3). Failure: decide again. */
     if (!WSQI_LIKELY(wsqi_cas_rel(&task->state, &former, state)))
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The owner puts a task that yielded, or was woken while it ran, at the back of its ring. The task
- * goes to the global queue instead if the worker has a deque, which has no back for its owner; or
- * if the ring is empty and the global queue is not, because the tasks there come first. For a task
- * that is alone in the ring no thread is notified, because the worker runs it next. If the worker
- * does anything else first, it notifies then: before an urgent task (wsqi_take_lane), before it
- * blocks (wsqi_permit_give), and when it returns from a nested step. */
+/* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
+ * in the lane for that, else at the back of its ring. It goes to the global queue instead if the
+ * ring is full or not in use (a deque has no back for its owner); or if the ring is empty and the
+ * global queue is not, because the tasks there come first. For a task that is alone in the ring no
+ * thread is notified, because the worker runs it next. If the worker does anything else first, it
+ * notifies then: before an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), and
+ * when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6619,7 +6622,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         return;
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty the slot meanwhile */
+                wsqi_load_hint(&self->lifo) == NULL; /* if a thief empties it: a needless notify */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
     /* If the ring is full, this task, the youngest, goes to the global queue, not half the ring. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
@@ -6629,7 +6632,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-/* The task has returned WSQ_PENDING: it waits, unless a wake or a cancel came already. */
+/* The task has returned WSQ_PENDING: it waits, or is queued if a wake or a cancel came already. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
@@ -6661,7 +6664,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
                    &wsqi_worker_of((self)->frame.floor)->range)) <= \
                    wsqi_entry_index((self)->frame.floor))
 
-/* The owner calls the task's function once. True: the task has ended. */
+/* The owner calls the task's function once, and acts on the result. True: the task has ended. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.task = task;
     self->frame.budget_left = self->pool->config.budget;
@@ -6726,7 +6729,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: ask the parent */
+#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: the parent's value counts */
 
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
@@ -6765,7 +6768,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
         if (!last && then != NULL) {
             wsqi_chain_push(&group->then, then, wsqi_group_last(then));
             then = NULL;
-            /* K3: the list is visible to the thread that brings the count to zero. */
+            /* K3: the thread that brings the count to zero sees the list. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
             continue;
         }
@@ -6821,7 +6824,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (is_node) wsqi_node_end(pool, wsqi_local(pool), task, true);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: what the cleanup did is visible. Pairs with P2. */
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: as in wsqi_count_finished, for the cleanup. */
 }
 
 /* The owner counts down, in their group, the ends that it has collected in `ends`. */
@@ -6835,8 +6838,8 @@ static void wsqi_group_flush(wsqi_worker *self) {
     wsqi_count_finished(self, n); /* last: wsq_pool_wait may return now, and the group be freed */
 }
 
-/* The owner runs a task of a group, and collects its end in `ends`. If the task does not end, the
- * ends before it are counted down now, because the task may wait for the group. */
+/* The owner runs a task of a group, and collects its end in `ends`. The ends before it are counted
+ * down now if they are another group's, or if this task does not end: it may wait for its group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -6913,7 +6916,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* wsqi_unclaim_one restores it */
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
@@ -6940,7 +6943,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* fits self's queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* fit self's queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -7059,8 +7062,9 @@ static bool wsqi_graph_check(wsq_graph *graph) {
     return graph->checked = count == graph->count;
 }
 
-/* Queues the nodes without predecessors; a thread outside queues them as one chain. Once the last
- * node is queued, all tasks may end and the graph be freed, so this reads neither after that. */
+/* Queues the nodes without predecessors; a thread outside queues them as one chain, except those
+ * with a priority or a pin. Once the last node is queued, all tasks may end and the graph be freed,
+ * so this reads neither after that. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -7109,13 +7113,13 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
-    /* One more hold keeps the task from running until this function is done with the group: the
-     * task may free the group. Relaxed: E3 orders it. */
+    /* One more hold keeps the task from running until this function is done with the group, which
+     * the task may free. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_group_up(group); /* so that the group does not end before it knows of the task */
     wsqi_chain_push(&group->then, task, task);
-    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: wsqi_group_down orders it */
+    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: as in wsqi_group_down */
     wsqi_group_down(pool, group, 1, 0);
     wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
@@ -7137,7 +7141,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
     /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so `ctx`
-     * leads there. But its frame is in the block of the worker that waits. */
+     * leads there. But its frame is in the block of the worker that waits, so this one counts. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
         self = local;
@@ -7149,7 +7153,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
 
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
-    /* Relaxed: the end of the failing task orders it. Failure: another task's error was first. */
+    /* Relaxed: the end of the failing task (K3) orders it. Failure: another error was first. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
