@@ -3726,17 +3726,17 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             gives its permit back, or keeps it if no other thread could use it) -> at work (with
  *             a permit if one sleeps; else without one, to the end of its task); see >>thread
  *   lease     vacant -> here (a thread enters) -> dismissed (any thread asks it to leave) -> vacant
- *   pool      running -> closed (any shutdown sets a bit in each lane's `outside`, the phase stays
- *             RUN) -> cancelling (the first shutdown) -> over (a thread finds no task left). Or
- *             forked: in a child process, after fork()
+ *   pool      running -> closed (any shutdown sets a bit in each lane's `outside`; the phase stays
+ *             RUN) -> cancelling (the first shutdown, after its drain) -> over (a thread finds that
+ *             no task is queued or in the middle of its run). In a child of fork(): forked
  * ========================================================================== */
 
 /* A pool has at most this many workers, and as many stand-ins: wsq_pool.permits, called S, counts
  * threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many calls of wsq_run, nested ones included, can have a guest's block at the same time; the
- * others get no help from workers. As many blocks again are for tasks that run inside a wait. */
+/* How many guests' blocks a pool has for calls of wsq_run, nested ones included, and for helpers;
+ * without one a run gets no help. As many again are for tasks that run inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3760,7 +3760,7 @@ typedef struct wsqi_inject {
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, mostly of consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
-    wsqi_a32 helped;                   /* tasks that waiting threads outside took; as `length` */
+    wsqi_a32 helped;                   /* tasks that helpers took; the lock's holder writes */
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
 } wsqi_inject;
 
@@ -3790,11 +3790,11 @@ typedef struct wsqi_waiters {
  * its own; but at most 8 lanes, or one for every 8 workers if that is more, because searchers look
  * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. A worker does
  * so only while `ready` holds fewer than 64 tasks, or if the pool has one lane: it needs 100 ns for
- * each, because the links are in the spawning thread's cache. That thread spawns three more
- * meanwhile, so `incoming` would grow faster than the worker moves it. (4 threads spawn tasks of 2
- * us: without these rules 8 simulated cores reach 75%, with them 100%; 32 cores 73 and 100%, 64
- * cores 58 and 99%, 128 cores 41 and 85%. If every 16th spawn did so, 512 cores would reach 22, not
- * 60% with tasks of 10 us.) */
+ * each task, because the links are in the spawning thread's cache. Meanwhile that thread spawns
+ * three more, so `incoming` would grow faster than the worker moves it. (4 threads spawn tasks of 2
+ * us: without these rules the efficiency on 8 simulated cores is 75%, with them 100%; on 32 cores
+ * 73 and 100%, on 64 58 and 99%, on 128 41 and 85%. If every 16th spawn moved them, it would be 22
+ * instead of 60% on 512 cores, with tasks of 10 us.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3821,17 +3821,17 @@ typedef struct wsqi_frame {
 
 /* What other threads saw of a worker. They compare it with what they see at their next look. */
 typedef struct wsqi_marks {
-    wsqi_a64 head;   /* thieves write: the head of the ring, when the ring held one task */
+    wsqi_a64 head;   /* thieves write: the ring's head when a thief saw a lone task in it */
     wsqi_a64 run;    /* watcher, thieves write: 1 + owner's counters.run; 0: its slot was empty */
     wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
-    wsqi_a32 vain;   /* owner adds 1 per wsqi_slot_tell; a thief that robs the slot stores 0 */
+    wsqi_a32 vain;   /* useless calls of wsqi_slot_tell: owner adds 1, a slot's thief stores 0 */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* turns so far; every WSQI_LOW_TURN-th one runs a WSQ_LOW task */
-    uint64_t start; /* the time of the last turn; 0: since then the worker found nothing to do */
+    uint64_t start; /* the time of the last turn; 0: the worker found nothing to do since */
     uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* the tail of the worker's own ring at that look */
@@ -3853,12 +3853,12 @@ typedef struct wsqi_futures {
 
 typedef enum wsqi_driving {
     WSQI_DRIVING_NOT,
-    WSQI_DRIVING_WAIT,  /* it is inside the driver's wait */
+    WSQI_DRIVING_WAIT,  /* the owner is inside the driver's wait */
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* What uses a block, if it is not a worker, a stand-in that has come, or a task or a wsq_run inside
- * a worker's or helper's task. */
+/* What a block is used for. COMMON: by a worker, by a stand-in that has come, or for a task or a
+ * wsq_run inside a task of a worker or helper. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
@@ -3874,32 +3874,33 @@ struct wsqi_worker {
     wsqi_use use;       /* owner */
     bool permit;        /* owner: it holds a permit; or, for a guest, S counts it as at work */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
-    uint32_t blocking;  /* owner: calls of wsq_block_begin without their wsq_block_end yet */
+    uint32_t blocking;  /* owner: calls of wsq_block_begin before their wsq_block_end */
     uint32_t wake_slot; /* owner: not 0: tasks that it wakes go into its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks;       /* owner: 16 * (ended streaks of WSQ_HIGH tasks) + tasks in the next */
-    uint32_t lifo_left;   /* owner: how many more tasks of its slot may run before its queue's */
+    uint32_t looks;       /* owner: 16 * (ended streaks of WSQ_HIGH tasks) + tasks in this one */
+    uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: jobs, not joined yet, that a fork with a full stack has run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner, the only worker: its ring overflowed; see wsqi_order_keep */
+    bool spilled;         /* owner, the pool's only worker: its ring overflowed (wsqi_order_keep) */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
-    uint32_t tombstones;   /* owner: futures called in its waits; their entries may be queued yet */
-    bool suspicious;      /* owner: its last time-out saw a queued task, but no searcher */
+    uint32_t tombstones;   /* owner: futures called in its waits whose entries may be queued */
+    bool suspicious;      /* owner: at its last time-out a task was queued and no thread searched */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: counters.finished at its last search; UINT64_MAX: outdated */
+    /* owner: counters.finished when its last search began; UINT64_MAX: it has cancelled since */
+    uint64_t reported;
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
-    uint32_t helped;      /* owner: wsqi_helped when it last had nothing to do */
-    uint64_t lingered;    /* owner: when that was */
+    uint32_t helped;      /* owner: what wsqi_helped returned when it last looked */
+    uint64_t lingered;    /* owner: when it last found nothing to do, or saw `helped` change */
     bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
     wsq_random random;
     wsq_tune tune;
@@ -3913,7 +3914,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
-    wsqi_inject inbox; /* tasks pinned to this worker; no other takes them before the pool stops */
+    wsqi_inject inbox; /* tasks pinned to this worker: before the pool stops, it alone takes them */
     wsqi_thread thread;
 };
 
@@ -3924,13 +3925,13 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 
 /* wsq_task.state; see >>task */
 enum {
-    WSQI_TASK_ACTIVE = 1,
+    WSQI_TASK_ACTIVE = 1,   /* the task is held, queued or running */
     WSQI_TASK_PENDING = 2,  /* the task waits for a wake, or was woken and is queued */
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
     WSQI_TASK_NOTIFIED = 4,
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
-    WSQI_TASK_POISONED = 16, /* the task, or a predecessor, was cancelled: no run begins any more */
+    WSQI_TASK_POISONED = 16, /* it, or a predecessor, was cancelled: no run that sees this begins */
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds, which keep it out of a queue */
 };
@@ -3970,9 +3971,9 @@ typedef struct wsqi_places {
 } wsqi_places;
 
 struct wsq_pool {
-    const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_copy */
+    const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    unsigned workers, guest_base, words; /* words: the length of each bitmap */
+    unsigned workers, guest_base, words; /* guest_base: the first guest; words: in each bitmap */
     unsigned shares; /* lanes of the global queue */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
     wsqi_a32 processors;  /* how many the process may use; 0: no worker has asked yet */
@@ -4010,7 +4011,7 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last thread that woke one for jobs; 0: read since */
+    wsqi_a32 jobs_from; /* 1 + the processor where a thread last woke one for jobs; 0: read since */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
@@ -4031,14 +4032,14 @@ struct wsq_pool {
 enum {
     WSQI_PHASE_FORKED, /* this is a child process after fork(), which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_CANCEL, /* a shutdown, after its drain, if any: each task is cancelled, not run */
+    WSQI_PHASE_CANCEL, /* a shutdown, after its drain, if it drains: tasks are cancelled, not run */
     WSQI_PHASE_OVER    /* no task is left, workers end; a thread that queues a task cancels it */
 };
 
 /* The units of the counts in S, the pool's word `permits` */
 #define WSQI_SEARCHING ((uint64_t)1)   /* one searching thread */
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
-#define WSQI_JOINED ((uint64_t)1 << 31) /* perhaps a thread sleeps in a join with its permit */
+#define WSQI_JOINED ((uint64_t)1 << 31) /* set: perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
 #define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest from outside that works */
 #define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest from outside */
@@ -4273,17 +4274,18 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            worker has one, its inbox, for tasks that are pinned to it. The lanes of WSQ_NORMAL
  *            are the global queue: tasks from outside, and those that do not fit into a ring. A
  *            lane holds any number of tasks, without allocation.
- * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). All tasks in
- *            `ready` are older than those in `incoming`. Consumers take the oldest. Only tasks that
- *            come back from a ring, which are marked, go to the front of `ready` again.
+ * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
+ *            are older than those in `incoming`, except marked tasks, which come back from a ring:
+ *            these go to the front of `ready` again. Consumers take the oldest task.
  * Writers:   incoming: producers push, the lock's holder takes all. outside, count: any thread, by
  *            read-modify-write. The rest: the lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
  *            spill into `ready`, under the lock: 93 instead of 43 ns a spawn, 2 workers (bench).
  * ========================================================================== */
 
-/* The pointer to a task that came from the global queue is one higher than the task's address. This
- * marks the task while it is in a ring, and in a lane's `incoming` if it goes back. */
+/* The pointer to a task that came from the global queue is marked (one higher than the task's
+ * address) in a ring, and in `incoming` if the worker blocks and gives the task back. So a consumer
+ * knows that the task is older than those in `ready`, and puts it in front of them. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
@@ -4386,7 +4388,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* In a lone lane always, to keep the order: marked tasks in `incoming` go before all others. */
+    /* A lone lane is always collected, for the order: marked tasks in `incoming` come first. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4434,8 +4436,8 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     return wsqi_tune_clamp(tune);
 }
 
-/* Is one more try worth it, after `vain` tries in a row without a result? After 4 of these only
- * every 16th try is: the situation may have changed. Both numbers are guesses. */
+/* Is one more try worth it, after `vain` useless tries in a row? From the 5th on only every 16th
+ * is, because the situation may have changed. Both numbers are guesses. */
 enum { WSQI_VAIN = 4 };
 
 static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
@@ -4454,9 +4456,10 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 
 #define WSQI_NEVER UINT64_MAX
 
+/* NONE: the parker's owner is awake. HERE: the token was given, and not taken yet. */
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* The owner, which has the driver, sleeps in the driver's wait. */
+/* The owner, which has the driver, waits for events (0: only asks); `driving` says if any came. */
 static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
     self->driving = WSQI_DRIVING_WAIT;
@@ -4510,11 +4513,11 @@ struct wsqi_wait {
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* 1: the waiter sleeps, or is about to; it alone writes */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
-    wsqi_parker own;
+    wsqi_parker own;     /* for a thread without a block */
     wsqi_wait *next, **link; /* under the bucket's lock */
 };
 
-/* A call tells a waiter: LOOK, look again; RELEASE, return, for the awaited end will never come. */
+/* A call says: look again (LOOK), or return, because the awaited end will never come (RELEASE). */
 enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE };
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
@@ -4528,7 +4531,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
         /* A waiter leaves its bucket, under the lock, before its wait is gone. So while this thread
-         * holds the lock, every wait in the list is there. */
+         * holds the lock, every wait in the list exists. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4581,9 +4584,9 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
     return spawned - finished;
 }
 
-/* Does every task that is left wait for another task: in a circle, or for one that is never
- * spawned? The answer may be wrong for a moment while the counts change. So wsq_pool_wait believes
- * a yes only if it stays for WSQI_STUCK_NS. */
+/* Is every task that is left held: in a circle, or by tasks that are never spawned or belong to
+ * another pool? The answer may be wrong for a moment while the counts change. So wsq_pool_wait
+ * believes a yes only if it stays for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
@@ -4592,7 +4595,7 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Called after a full barrier (W4): if no task can run any more, calls wsq_pool_wait's threads. */
+/* After a full barrier (W4): if no task can run any more, calls the threads in wsq_pool_wait. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
@@ -4606,8 +4609,8 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_notify_quiet(pool);
 }
 
-/* A thread that may have ended the last task calls this before it runs a job, or goes on with one.
- * wsq_pool_wait must return before: it does not wait for a wsq_run's jobs, which may take long. */
+/* A thread that may have ended the last task calls this before it runs a job, or goes on with one:
+ * wsq_pool_wait must not wait for that job, which may be a long one of a wsq_run. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* If the job is of a wsq_run from outside, J2 has made the run's caller, a guest, visible in S.
      * Any other job is part of a task that has not ended. So without guests no check is needed. */
@@ -4630,13 +4633,13 @@ static void wsqi_woke(wsq_pool *pool) {
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* Any thread calls this before it runs or cancels tasks: from here on it is on duty. */
+/* A thread that is not on duty calls this before it runs or cancels tasks: now it is on duty. */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier in wsqi_woke orders it. */
     wsqi_woke(pool);
 }
 
-/* Ends wsqi_duty_begin. If the pool is over, the last thread on duty calls all waiting threads. */
+/* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what this thread's tasks and cleanups did is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
