@@ -9390,6 +9390,7 @@ static bool wsqi_heavy(const wsqi_loop *loop, const wsqi_pace *pace, size_t begi
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
+    if (!loop->fixed) half = end - begin - half; /* the thief begins later, so it gets less */
     size_t middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
     const wsq_reducer *reducer = loop->reducer;

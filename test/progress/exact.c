@@ -538,7 +538,7 @@ static void heavy_elements_are_public(void) {
     uint64_t published;
     CHECK(shape_takes(some, &published) < 1130 * US);
     shape_reverse = true;
-    CHECK(shape_takes(some, &published) < 1180 * US);
+    CHECK(shape_takes(some, &published) < 1120 * US); /* the worker that comes later gets less */
     shape_workers = 8;
     CHECK(shape_takes(some, &published) < 480 * US);
     CHECK(published < 300); /* only those around them */
