@@ -7534,7 +7534,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     }
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
-    self->vain = (uint8_t)(self->vain + 1);
+    if (!alone) self->vain = (uint8_t)(self->vain + 1);
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
@@ -7554,13 +7554,13 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        if (task == NULL) task = wsqi_take_local(self);  /* woken by a timer, or in the slot */
+        task = wsqi_take_local(self); /* woken by a timer, or in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         /* A worker that will look only once does not ask the driver here: it soon sleeps in the
          * driver's wait, which costs the same system call. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
-            (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
+            !wsqi_discouraged(self) && wsqi_drive(self))
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
@@ -7619,9 +7619,10 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* In a caller_runs pool this thread becomes the one that works. False: another thread works. */
+/* Makes this thread the one that works. False: another one is; or it is no caller_runs pool. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
+    if (!pool->config.caller_runs) return false;
     if (wsqi_local(pool) != NULL) return true;
     /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
      * thread works. It finds WANTED when it leaves, and calls this one. */
@@ -8243,7 +8244,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all waits */
     bool works = running ? wait->job == NULL : wait->inside, ran = false;
-    if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
+    if (works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return;
     }
@@ -10058,7 +10059,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_wait_listen(wait);
         /* Lent threads may be gone, and a caller_runs pool has none: this thread cancels tasks. */
         if (pool->config.lend_only) wsqi_sweep(pool);
-        if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
+        if (wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
             wsqi_pump_leave(pool);
         }
@@ -10337,8 +10338,8 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT("wsq_pool_run_one needs a caller_runs pool" && pool && pool->config.caller_runs);
-    if (pool == NULL || !pool->config.caller_runs) return false;
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
+    if (pool == NULL || wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool))
+        return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
     return ran;
