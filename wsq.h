@@ -10208,8 +10208,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
-    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < wsqi_threads_made(pool); i++)
-        wsq_deque_fini(&wsqi_block(pool, i)->deque);
+    for (unsigned i = 0; i < wsqi_threads_made(pool); i++)
+        wsq_deque_fini(&wsqi_block(pool, i)->deque); /* has no array if the ring was used */
     while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
         pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
@@ -10402,7 +10402,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     uint64_t *to = (uint64_t *)(void *)out;
     for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
         to[k] = wsqi_load_stat(&from[k]);
-    out->queue_depth = index < pool->guest_base ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = wsqi_queue_length(worker);
 }
 
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
