@@ -4643,6 +4643,7 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what this thread's tasks and cleanups did is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
+    wsqi_fence_rmw(); /* P4: either it sees the pool stop, or the shutdown sees it off duty */
     wsqi_check_still(pool);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
@@ -5408,7 +5409,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
-         * So this thread must see the producer's work. Pairs with I6. */
+         * So this thread must see the producer's work. Pairs with I6. P4: as in wsqi_duty_end. */
         wsqi_fence_sc();
         if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* may wake this very thread */
         wsqi_check_still(pool);
@@ -10008,12 +10009,9 @@ static bool wsqi_still(wsq_pool *pool) {
     return !left;
 }
 
-/* Called by a thread that goes to sleep or off duty. If the pool stops, and is still, this releases
- * waits that cannot end or, if no thread waits in a task, ends the pool. */
+/* Called by a thread that goes to sleep or off duty, after a full barrier (P4). If the pool stops,
+ * and is still, this releases waits that cannot end or, if no thread waits in a task, ends it. */
 static void wsqi_check_still(wsq_pool *pool) {
-    /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep or off
-     * duty. Otherwise neither would end the pool. */
-    wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
     wsqi_lock(pool, &pool->lock);
