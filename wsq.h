@@ -3735,8 +3735,9 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  * threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many guests' blocks a pool has for calls of wsq_run, nested ones included, and for helpers;
- * without one a run gets no help. As many again are for tasks that run inside a wait. */
+/* How many guests' blocks a pool has for calls of wsq_run, nested ones included, and for helpers.
+ * Without one a run gets no help, or, from outside, becomes a task. As many blocks again are for
+ * tasks that run inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3819,7 +3820,7 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What other threads saw of a worker. They compare it with what they see at their next look. */
+/* What other threads noted of a worker, mostly to compare it with what they see the next time. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw a lone task in it */
     wsqi_a64 run;    /* watcher, thieves write: 1 + owner's counters.run; 0: its slot was empty */
@@ -3834,12 +3835,12 @@ typedef struct wsqi_turn {
     uint64_t start; /* the time of the last turn; 0: the worker found nothing to do since */
     uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* the tail of the worker's own ring at that look */
+    uint32_t tail;   /* the tail of the worker's own ring at that look, or at a later theft */
     uint64_t seen;   /* 1 + counters.run of that block at that look; 0: there was no look */
     uint32_t end;    /* the tail of that block's ring at that look */
 } wsqi_turn;
 
-/* How many tasks of one group the worker has finished without reporting it to the group yet. */
+/* How many tasks of one group the worker has finished, but not counted down in the group yet. */
 typedef struct wsqi_ends {
     wsq_group *group; /* NULL: none */
     uint64_t count;
@@ -3863,7 +3864,7 @@ typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
     WSQI_USE_GUEST, /* a thread from outside in a wsq_run, or in another one inside of that */
-    WSQI_USE_HELPS  /* a guest in wsqi_wait_help: its thread holds a permit */
+    WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
 
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
@@ -3896,7 +3897,7 @@ struct wsqi_worker {
     bool suspicious;      /* owner: at its last time-out a task was queued and no thread searched */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    /* owner: counters.finished when its last search began; UINT64_MAX: it has cancelled since */
+    /* owner: counters.finished at its last search; UINT64_MAX: it cancelled a task since */
     uint64_t reported;
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
     uint32_t helped;      /* owner: what wsqi_helped returned when it last looked */
@@ -3999,7 +4000,7 @@ struct wsq_pool {
     /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added if it watches LIFO
      * slots, too, not only timers. On a cache line of its own, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 watch_due;  /* when a watcher, this one or another, looks at the slots next */
+    wsqi_a64 watch_due;  /* when the watcher, or the next one, looks at the slots */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
     /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
      * it. A thread takes the driver by CAS */
@@ -4176,7 +4177,8 @@ static bool wsqi_is_helper(const wsq_pool *pool) {
     return block != NULL;
 }
 
-/* Is this thread in a task or a job of the pool? Then a shutdown waits for it. */
+/* For a thread without a queue in this pool: is it in a job that it took, or in a task that it runs
+ * as a helper? Then a shutdown waits for it. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && block->frame.outer == NULL) block = wsqi_outward(pool, block->outer);
@@ -5763,8 +5765,8 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            waits for a wake, or was woken and is queued: by the thread that added NOTIFIED. An
  *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
  *            cancelled. If it is also PENDING, OPEN (revocable) or has a HOLD, it will not run:
- *            before that comes a read-modify-write, which sees POISONED. Any other POISONED task
- *            may be running. DONE and POISONED: it has ended without its last run.
+ *            before its next run comes a read-modify-write, which sees POISONED. Any other POISONED
+ *            task may be running. DONE and POISONED: a cancel has ended it, not a run.
  * Writers:   any thread adds bits, and adds or takes away holds. Only the thread that spawns, runs
  *            or ends the task, or claims a future, clears bits (but see wsqi_task_poison).
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
@@ -5796,8 +5798,7 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* The task's priority and pin. Only the thread that spawns, queues or runs the task writes
- * flags. */
+/* Priority and pin. Only the thread that spawns, queues or runs the task writes its flags. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
@@ -5819,7 +5820,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* The spawn writes `pool`, and the thread that queues the task writes `next`. */
+/* `pool` and `next` are written later: by the spawn, and by the thread that queues the task. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -5888,7 +5889,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 /* Notes a wake in the task's state (any thread). True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
-     * with T3 and T5. It is a release even if the task was notified before: the run that takes the
+     * with T3 and T5. T4 is a release even if the task was notified before: the run that takes the
      * notification must see this waker's writes, too. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* If this returns false, the task may run and end, so its memory may be gone from here on. */
@@ -6007,7 +6008,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* a new barrier: searchers may have missed tasks that moved */
+        wsqi_notify(pool); /* with a barrier: searchers may have missed tasks that moved */
     }
     wsqi_check_over(pool);
 }
@@ -6056,7 +6057,7 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Spawns a task without predecessors, priority or pin; home: see wsqi_task_home. (With the code of
+/* Spawns a task that is plain (wsqi_task_plain). home: see wsqi_task_home. (With the code of
  * wsqi_spawn_outside in here, the benchmark `spawn` takes 172 instead of 165 instructions.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
@@ -6614,11 +6615,11 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
  * in the lane for that, else at the back of its ring. It goes to the global queue instead if the
- * ring is full or not in use (a deque has no back for its owner); or if the ring is empty and the
- * global queue is not, because the tasks there come first. For a task that is alone in the ring no
- * thread is notified, because the worker runs it next. If the worker does anything else first, it
- * notifies then: before an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), and
- * when it returns from a nested step. */
+ * ring is full or not in use (a deque has no back for its owner); or if it would be alone in the
+ * ring and the first lane of the global queue is not empty, because the tasks there come first. For
+ * a task that is alone in the ring no thread is notified, because the worker runs it next. If the
+ * worker does anything else first, it notifies then: before an urgent task (wsqi_take_lane), before
+ * it blocks (wsqi_permit_give), and when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
