@@ -283,6 +283,7 @@ static void statistics_of_thefts(void) {
     CHECK_EQ(all.steals, 3); /* two, one, one */
     CHECK_EQ(all.overflows, 0);
     CHECK_EQ(all.rescued, 0);
+    CHECK_EQ(all.local_pops, 1);
     wsq_worker_stats(pool, 1, &one);
     CHECK_EQ(one.run, 4);
     CHECK_EQ(one.tasks_stolen, 4);
@@ -322,6 +323,9 @@ static void statistics_of_overflow(void) {
     wsq_pool_wait(pool);
     wsq_pool_stats(pool, &all);
     CHECK_EQ(all.overflows, 1);
+    CHECK_EQ(all.local_pops, WSQ_RING_CAPACITY + 1);
+    CHECK_EQ(all.global_tasks, 1 + 1 + WSQ_RING_CAPACITY / 2);
+    CHECK_EQ(all.global_batches, 4);
     CHECK_EQ(all.run, WSQ_RING_CAPACITY + 2);
     wsq_pool_destroy(pool);
 }

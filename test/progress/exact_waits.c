@@ -416,6 +416,55 @@ static void watcher_sleeps(void) {
     wsq_pool_destroy(pool);
 }
 
+static wsq_poll pends_again_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    (void)ctx;
+    self->began = now();
+    return self->give_up == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static wsq_poll wakes_due_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    item_wake(due);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+static uint64_t wakes_of(wsq_pool *pool, uint64_t ns) {
+    wsq_stats one, before;
+    item *wakes = item_make(ns);
+    wakes->task.fn = wakes_due_run;
+    wsq_worker_stats(pool, 0, &before);
+    item_spawn_on(pool, 0, wakes);
+    nap(5 * MS);
+    CHECK(due->began != 0);
+    wsq_worker_stats(pool, 0, &one);
+    return one.wakes_sent - before.wakes_sent;
+}
+
+/* Where tasks take long, a wake into the slot wakes an idle worker, too. After four that came too late, only every
+ * 16th does; until one has come in time. */
+static void wakes_for_a_slot(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *far_off = item_make(0);
+    item_set_timer(pool, far_off, 50 * SECOND); /* so that one watches */
+    due = item_make(0);
+    due->task.fn = pends_again_run;
+    item_spawn(pool, due);
+    nap(MS);
+    (void)wakes_of(pool, 3 * MS); /* from here on worker 1 watches */
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 34; i++) CHECK_EQ(wakes_of(pool, 0), i < 4 || i % 16 == 0);
+        for (unsigned i = 34; i < 48; i++) CHECK_EQ(wakes_of(pool, 0), 0);
+        CHECK_EQ(wakes_of(pool, 3 * MS), 1); /* the 16th; the other worker takes the task */
+    }
+    due->give_up = 1;
+    item_wake(due);
+    wsq_timer_cancel(&far_off->timer);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
 static void nothing_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
 
 static void forks_often(wsq_ctx ctx, void *arg) {
@@ -603,6 +652,7 @@ int main(void) {
     IN_WORLD(looks_at_its_waker);
     IN_WORLD(wakes_for_a_job);
     IN_WORLD(watcher_sleeps);
+    IN_WORLD(wakes_for_a_slot);
     IN_WORLD(cost_of_a_fork);
     IN_WORLD(no_look_beside_the_caller);
     IN_WORLD(slot_after_a_block);
