@@ -24,6 +24,17 @@ static wsq_config filled(wsq_config config) {
     return result;
 }
 
+/* Before it has run anything. */
+static void new_pool(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .lend_only = true});
+    wsq_stats one, all;
+    wsq_worker_stats(pool, 1, &one);
+    wsq_pool_stats(pool, &all);
+    CHECK(one.average_task_ns == 50000 && one.interval == 20); /* 20 tasks in a millisecond */
+    CHECK(all.average_task_ns == 50000 && all.interval == 20);
+    pool_end(pool);
+}
+
 static wsq_config lent(unsigned workers) { return (wsq_config){.workers = workers, .lend_only = true}; }
 
 static void defaults(void) {
@@ -352,6 +363,7 @@ int main(void) {
     test_begin("test_limits");
     RUN(defaults);
     RUN(shares);
+    RUN(new_pool);
     RUN(many_on_one_thread);
     RUN(waits_on_small_stacks);
     RUN(last_worker);

@@ -571,6 +571,40 @@ static void no_asks(void) {
     }
 }
 
+/* ---- a thief that comes while its victim only joins ---- */
+
+static void long_job(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    compute(MS);
+}
+
+static wsq_poll forks_five_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job jobs[5];
+    (void)task;
+    for (int i = 0; i < 5; i++) wsq_fork(&ctx, &jobs[i], long_job);
+    for (int i = 4; i >= 0; i--) wsq_join(&ctx, &jobs[i]);
+    return WSQ_DONE;
+}
+
+/* The other worker is busy at first, and comes during the first join. It takes the only public job, and asks for more:
+ * the second join publishes one. */
+static void published_by_a_join(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *forks = item_make(0);
+    wsq_stats all;
+    forks->task.fn = forks_five_run;
+    item_spawn_on(pool, 1, item_make(600 * US));
+    nap(50 * US);
+    item_spawn_on(pool, 0, forks);
+    uint64_t start = now();
+    CHECK_EQ(wsq_task_wait(&forks->task), WSQ_OK);
+    CHECK(now() - start < 3100 * US);
+    wsq_pool_wait(pool);
+    wsq_pool_stats(pool, &all);
+    CHECK_EQ(all.jobs_stolen, 2);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
@@ -585,5 +619,6 @@ int main(void) {
     IN_WORLD(last_standin_blocks);
     IN_WORLD(lingers);
     IN_WORLD(no_asks);
+    IN_WORLD(published_by_a_join);
     return test_end();
 }
