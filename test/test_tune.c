@@ -149,6 +149,55 @@ static void no_clock_for_a_caller(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- the steps of a loop without a given grain ---- */
+
+static void steps(void) {
+    static const struct {
+        size_t grain, left, next, step; /* next: from the start of what is left on */
+        uint64_t worked_ns;
+        bool quiet;
+    } rows[] = {
+        {8, 1000, 8, 8, 0, false}, {1024, 1000, 501, 64, 0, false}, {128, 1024, 128, 128, 0, false},
+        {8, 32, 1, 4, 5001, false}, {8, 32, 8, 4, 5000, false}, {8, 33, 8, 4, 6000, false}, {8, 32, 8, 4, 6000, true},
+        {64, 32, 17, 4, 0, false}, {1, 5, 1, 1, 0, false}, {2, 7, 2, 1, 0, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        wsqi_pace pace = {.grain = rows[i].grain, .quiet = rows[i].quiet, .worked_ns = rows[i].worked_ns};
+        wsqi_pace_set(&pace, 100, 100 + rows[i].left);
+        CHECK_EQ(pace.looked, 100);
+        CHECK_EQ(pace.next, 100 + rows[i].next);
+        CHECK_EQ(pace.step, rows[i].step);
+        CHECK_EQ(pace.grain, rows[i].grain);
+    }
+}
+
+/* The grain follows the time that it took; and the time that the rest will take. */
+static void grains(void) {
+    static const struct {
+        size_t grain, done;
+        uint64_t took;
+        size_t left, grows_to;
+        uint64_t left_ns;
+    } rows[] = {
+        {16, 16, 624, 320, 128, 10000}, {16, 16, 625, 320, 32, 10000}, {16, 16, 4999, 320, 32, 104979},
+        {16, 16, 5000, 320, 16, 105000}, {16, 16, 20000, 320, 16, 420000}, {16, 16, 20001, 320, 8, 420021},
+        {1, 1, 30000, 4, 1, 150000}, {2, 2, 30000, 4, 1, 90000}, {16, 8, 100, 8, 16, 200}, {16, 64, 20000, 64, 16, 40000},
+        {16, 64, 19996, 64, 32, 39992}, {10, 10, 999, 95, 20, 9990}, {10, 10, 999, 200, 20, 10000},
+        {10, 10, 950, 200, 20, 10000}, {10, 10, 1000, 200, 20, 21000}, {10, 10, UINT64_C(1) << 63, 10, 5, UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t now = wsqi_clock_ns();
+        wsqi_pace pace = {.grain = rows[i].grain, .looked = 100, .looked_ns = now - rows[i].took, .worked_ns = 7};
+        size_t at = 100 + rows[i].done;
+        wsqi_pace_look(&pace, at, at + rows[i].left);
+        CHECK_EQ(pace.grain, rows[i].grows_to);
+        CHECK_EQ(pace.left_ns, rows[i].left_ns);
+        CHECK_EQ(pace.looked_ns, now);
+        CHECK_EQ(pace.worked_ns, 7 + rows[i].took);
+        CHECK_EQ(pace.looked, at);
+    }
+}
+
 int main(void) {
     test_begin("test_tune");
     RUN(start);
@@ -158,5 +207,7 @@ int main(void) {
     RUN(absurd);
     RUN(sleep_is_not_work);
     RUN(no_clock_for_a_caller);
+    RUN(steps);
+    RUN(grains);
     return test_end();
 }

@@ -605,6 +605,76 @@ static void published_by_a_join(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- each waits for the lock of what it touches ---- */
+
+static struct {
+    wsq_pool *pool;
+    item *task;
+    void (*call)(void);
+    bool over;
+} locked;
+
+static void locked_main(void *arg) {
+    (void)arg;
+    locked.call();
+    locked.over = true;
+}
+
+static void call_while_locked(wsqi_a32 *lock, void (*call)(void)) {
+    wsqi_lock(locked.pool, lock);
+    locked.call = call;
+    locked.over = false;
+    sim_core *thread = outside(locked_main, NULL);
+    nap(100 * US);
+    CHECK(!locked.over);
+    wsqi_unlock(locked.pool, lock);
+    sim_join(thread);
+    CHECK(locked.over);
+}
+
+static void calls_dump(void) {
+    FILE *file = fopen("/dev/null", "w");
+    wsq_pool_dump(locked.pool, file);
+    fclose(file);
+}
+static void sets_timer(void) { item_set_timer(locked.pool, locked.task, 50 * SECOND); }
+static void cancels_timer(void) { CHECK(wsq_timer_cancel(&locked.task->timer)); }
+static void submits(void) {
+    wsq_future *future;
+    CHECK_EQ(wsq_submit(locked.pool, short_call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+}
+static void spawns(void) { item_spawn(locked.pool, item_make(US)); }
+static void runs_nothing(wsq_ctx ctx, void *arg) { (void)ctx, (void)arg; }
+static void runs(void) { CHECK_EQ(wsq_run(locked.pool, runs_nothing, NULL), WSQ_OK); }
+static void waits(void) { CHECK_EQ(wsq_task_wait_for(&locked.task->task, US), WSQ_ERR_TIMEOUT); }
+
+static void locks(void) {
+    wsq_pool *pool = locked.pool = pool_make(&(wsq_config){.workers = 1});
+    locked.task = item_make(US);
+    locked.task->pends = true;
+    item_spawn(pool, locked.task);
+    nap(MS);
+    wsqi_timers *timers = &pool->timers[0];
+    wsqi_waiters *bucket = wsqi_bucket_for(pool, &locked.task->task);
+    call_while_locked(&timers->lock, calls_dump);
+    call_while_locked(&bucket->lock, calls_dump);
+    call_while_locked(&timers->lock, sets_timer);
+    call_while_locked(&timers->lock, cancels_timer);
+    call_while_locked(&pool->lock, submits);
+    call_while_locked(&pool->lock, runs);
+    call_while_locked(&bucket->lock, waits);
+    item_wake(locked.task);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    pool = locked.pool = pool_make(&(wsq_config){.workers = 1, .list_tasks = true});
+    call_while_locked(&pool->listing->lock, calls_dump);
+    call_while_locked(&pool->listing->lock, spawns);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
@@ -620,5 +690,6 @@ int main(void) {
     IN_WORLD(lingers);
     IN_WORLD(no_asks);
     IN_WORLD(published_by_a_join);
+    IN_WORLD(locks);
     return test_end();
 }
