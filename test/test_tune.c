@@ -158,7 +158,8 @@ static void steps(void) {
         bool quiet;
     } rows[] = {
         {8, 1000, 8, 8, 0, false}, {1024, 1000, 501, 64, 0, false}, {128, 1024, 128, 128, 0, false},
-        {8, 32, 1, 4, 5001, false}, {8, 32, 8, 4, 5000, false}, {8, 33, 8, 4, 6000, false}, {8, 32, 8, 4, 6000, true},
+        {2, WSQI_LAST, 1, 1, 5001, false}, {2, WSQI_LAST, 2, 2, 5000, false}, {2, WSQI_LAST + 1, 1, 2, 6000, false},
+        {2, WSQI_LAST + 2, 2, 2, 6000, false}, {8, 2 * WSQI_LAST, 8, 4, 6000, false}, {2, WSQI_LAST, 2, 1, 6000, true},
         {64, 32, 17, 4, 0, false}, {1, 5, 1, 1, 0, false}, {2, 7, 2, 1, 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

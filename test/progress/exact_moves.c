@@ -213,19 +213,19 @@ static wsq_poll then_steals_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A thief takes two of four tasks, and their owner takes the others. Worker 2 runs dry while the second stolen task is
- * out of reach. */
+/* A thief takes two of four tasks, and their owner takes the others. Two workers run dry while the second stolen task
+ * is out of reach. */
 static void moves_by_theft(void) {
     memset(&trip, 0, sizeof trip);
     do {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 4, .max_standins = WSQ_STANDINS_OFF});
         uint64_t at = trip.at + 1;
         item *thief = item_make(MS), *spawns = item_make(0);
         memset(&trip, 0, sizeof trip);
         trip.at = at;
         thief->task.fn = then_steals_run;
         item_spawn_on(pool, 1, thief);
-        item_spawn_on(pool, 2, item_make(2 * MS));
+        for (unsigned k = 2; k < 4; k++) item_spawn_on(pool, k, item_make(2 * MS));
         nap(100 * US);
         spawns->task.fn = spawns_four_run;
         item_spawn_on(pool, 0, spawns);
