@@ -3731,8 +3731,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             no task is queued or in the middle of its run). In a child of fork(): forked
  * ========================================================================== */
 
-/* A pool has at most this many workers, and as many stand-ins: wsq_pool.permits, called S, counts
- * threads in 16 bits. */
+/* At most this many workers, and as many stand-ins: S counts threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
 /* How many guests' blocks a pool has for calls of wsq_run, nested ones included, and for helpers.
@@ -4379,8 +4378,8 @@ static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     return wsqi_share(pool, wsqi_thread_hash());
 }
 
-/* Takes at most `most` tasks, and at most a fair share, as a chain, oldest first. Returns NULL if
- * there are none, or another thread holds the lock. *left: how many stay in `ready`. */
+/* Takes at most `most` tasks, and at most a fair share (4 to 64), as a chain, oldest first. Returns
+ * NULL if there are none, or another thread holds the lock. *left: how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
@@ -4461,7 +4460,8 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 /* NONE: the parker's owner is awake. HERE: the token was given, and not taken yet. */
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* The owner, which has the driver, waits for events (0: only asks); `driving` says if any came. */
+/* The owner, which has the driver, waits for events, for timeout_ns at most (0: it only asks). Then
+ * `driving` says whether there are any. */
 static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
     self->driving = WSQI_DRIVING_WAIT;
@@ -4471,7 +4471,7 @@ static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
 
 /* The owner sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
  * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
- * NULL, or the caller's block if the caller has the driver; it then sleeps in the driver's wait. */
+ * NULL, or the caller's block if the caller has the driver, and so sleeps in the driver's wait. */
 static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
@@ -4492,7 +4492,7 @@ static void wsqi_unpark(wsqi_parker *parker) {
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
-    } else if (former == WSQI_TOKEN_POLLING) { /* it is, or will be, in the driver's wait */
+    } else if (former == WSQI_TOKEN_POLLING) { /* the owner is, or will be, in the driver's wait */
         const wsq_driver *driver = &wsq_container_of(parker->parking, wsq_pool, parking)->driver;
         driver->interrupt(driver->user);
     }
@@ -4574,8 +4574,8 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* How many tasks are spawned and not done. A task counts as spawned before it can finish, and the
- * finished tasks are added up first. So if both sums are equal, no task was left at some moment. */
+/* How many tasks are spawned and not done. 0: at some moment between the two sums no task was
+ * left. */
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
@@ -4627,15 +4627,14 @@ static void wsqi_check_still(wsq_pool *pool);
  * the pool's lock. The thread that holds the lock may have found all threads asleep, and reads what
  * is on their stacks (wsqi_check_still). So this thread goes on only after that. */
 static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this thread sees the pool stop, or wsqi_check_still sees this thread awake, and
-     * does not look at its stack. */
+    /* P4: this thread sees the pool stop, or wsqi_check_still sees this thread awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* A thread that is not on duty calls this before it runs or cancels tasks: now it is on duty. */
+/* A thread that may be off duty calls this before it runs or cancels tasks: now it is on duty. */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier in wsqi_woke orders it. */
     wsqi_woke(pool);
@@ -4645,7 +4644,7 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what this thread's tasks and cleanups did is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_fence_rmw(); /* P4: either it sees the pool stop, or the shutdown sees it off duty */
+    wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
     wsqi_check_still(pool);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
@@ -6614,12 +6613,12 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
- * in the lane for that, else at the back of its ring. It goes to the global queue instead if the
- * ring is full or not in use (a deque has no back for its owner); or if it would be alone in the
- * ring and the first lane of the global queue is not empty, because the tasks there come first. For
- * a task that is alone in the ring no thread is notified, because the worker runs it next. If the
- * worker does anything else first, it notifies then: before an urgent task (wsqi_take_lane), before
- * it blocks (wsqi_permit_give), and when it returns from a nested step. */
+ * in the lane for that, else at the back of its ring. This task alone goes to the global queue
+ * instead if the ring is full or not in use (a deque has no back for its owner); or if it would be
+ * alone in the ring and the first lane of the global queue is not empty, because the tasks there
+ * come first. For a task that is alone in the ring no thread is notified, because the worker runs
+ * it next. If the worker does anything else first, it notifies then: before an urgent task
+ * (wsqi_take_lane), before it blocks (wsqi_permit_give), and when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6629,7 +6628,6 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* if a thief empties it: a needless notify */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* If the ring is full, this task, the youngest, goes to the global queue, not half the ring. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
@@ -6803,8 +6801,9 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* The thread that has ended a node's task calls this, before the group counts that end. It starts
- * each successor whose other predecessors have all ended. self: the thread's worker, or NULL. */
+/* The thread that has ended a node's task calls this before the group counts that end, because the
+ * graph may be freed after that. It starts each successor whose other predecessors have all ended.
+ * self: the thread's worker, or NULL. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
