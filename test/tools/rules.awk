@@ -50,9 +50,17 @@ function before(l, c,   text, i) {
     return text
 }
 
+# Line l from its first character on, at most 70: not its indentation, which changes more often.
+function line_of(l,   text) {
+    text = code[l]
+    sub(/^[ \t]+/, "", text)
+    return substr(text, 1, 70)
+}
+
 function found(rule, l, column, text, what, end, end_column, end_text) {
     count[rule, l]++
     gsub(/[ \t]+/, " ", what)
+    sub(/ $/, "", what)
     printf "%s%d.%d\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%s\t%s\n", rule, l, count[rule, l], section, in_function,
         what, l, column, text, end, end_column, end_text, constant
 }
@@ -96,7 +104,7 @@ function constants(l,   rest, offset, at, number) {
         offset = at + length(number) - 1
         rest = substr(code[l], offset + 1)
         if (rest ~ /^[A-Za-z_.]/) continue
-        found("K", l, at, "(@ + ", number " is one more: " substr(code[l], 1, 70), l, at + length(number), ")")
+        found("K", l, at, "(@ + ", number " is one more: " line_of(l), l, at + length(number), ")")
     }
 }
 
@@ -108,8 +116,7 @@ function results(l,   rest, offset, at, name, k, n, list) {
         at = offset + RSTART
         name = substr(rest, RSTART, RLENGTH)
         for (k = 1; k <= n && list[k] != name; k++) {}
-        found("E", l, at, "(@ ? " list[k % n + 1] " : ", name " is " list[k % n + 1] ": " substr(code[l], 1, 70),
-            l, at + length(name), ")")
+        found("E", l, at, "(@ ? " list[k % n + 1] " : ", name " is " list[k % n + 1] ": " line_of(l), l, at + length(name), ")")
         offset = at + length(name) - 1
         rest = substr(code[l], offset + 1)
     }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: test/tools/rules.sh [-n COUNT] [-s SEED] [SECTION | NAME] ...
 #        test/tools/rules.sh -l [SECTION] ...        lists the mutants
+#        test/tools/rules.sh -c                      lists the proofs that fit no mutant any more
 # Mutants by rule, not by choice (rules.awk says which rules): a sample of COUNT (60) by SEED (1), of
 # these sections of wsq.h (>>platform and >>atomic are never among them). All are compiled into each
 # program, which WSQ_MUTANT tells the one that is there. The programs run one after the other, quick
@@ -15,13 +16,14 @@ flags='-std=c11 -w -D_GNU_SOURCE -DWSQ_STATIC -pthread'
 scale=${WSQ_SCALE-0.3}
 case $($CC --version) in *clang*) many=-ferror-limit=0 ;; *) many=-fmax-errors=0 ;; esac
 export WSQ_SEED=1 WSQ_STOP=1
-count=60 seed=1 list=false
+count=60 seed=1 list=false checks=false
 
-while getopts n:s:l option; do
+while getopts n:s:lc option; do
     case $option in
     n) count=$OPTARG ;;
     s) seed=$OPTARG ;;
     l) list=true ;;
+    c) checks=true ;;
     *) exit 2 ;;
     esac
 done
@@ -34,6 +36,14 @@ mutants() {
 }
 if $list; then
     mutants | cut -f 1-4
+    exit
+fi
+
+if $checks; then
+    mutants | awk -F '\t' 'NR == FNR { name = $1; sub(/.*\./, "", name); n[$3, $4]; n[$3, $4, name]; next }
+        !/^#/ && NF >= 3 { fits = NF == 3 ? ($1, $2) in n : ($1, $2, $4) in n
+            if (!fits) { print $1 ": " $2; stale = 1 } }
+        END { exit stale }' - test/tools/equivalents.txt
     exit
 fi
 
