@@ -3782,7 +3782,7 @@ typedef struct wsqi_wait wsqi_wait;
 enum { WSQI_BUCKETS = 1 << WSQI_BUCKET_BITS };
 
 typedef struct wsqi_waiters {
-    wsqi_a32 lock;    /* wsqi_lock */
+    wsqi_a32 lock;    /* of this list; see wsqi_lock */
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
@@ -3866,7 +3866,8 @@ typedef enum wsqi_use {
     WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
 
-/* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
+/* A worker, stand-in or guest: the start of its block, whose rest is its job stack. Members with
+ * the word "owner" are only for the thread that uses the block. */
 struct wsqi_worker {
     wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
     wsq_pool *pool;
@@ -3893,7 +3894,7 @@ struct wsqi_worker {
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures called in its waits whose entries may be queued */
-    bool suspicious;      /* owner: at its last time-out a task was queued and no thread searched */
+    bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     /* owner: counters.finished at its last search; UINT64_MAX: it cancelled a task since */
@@ -3947,7 +3948,7 @@ enum {
 typedef struct wsqi_timers {
     /* no timer here is due earlier than this; WSQI_NEVER: there is none. Other threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_lock; guards all members but `pool` */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* guards all members but `pool`; see wsqi_lock */
     wsq_pool *pool;
     uint64_t base;   /* a time in the past; see the invariant in >>timer */
     wsqi_link *open; /* the list whose time has come, while it is being emptied; or NULL */
@@ -4001,8 +4002,8 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher, or the next one, looks at the slots */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
-    /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
-     * it. A thread takes the driver by CAS */
+    /* 2 * (1 + index of the block whose thread has the driver, or had it last); + 1: it is taken
+     * now. A thread takes the driver by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, and more. The lane of WSQ_NORMAL and all lanes after WSQ_LOW's
      * are the global queue */
@@ -4018,7 +4019,7 @@ struct wsq_pool {
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
-    wsqi_a32 lock;      /* wsqi_lock: stand-ins, guests, free futures, the end of the pool */
+    wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
     unsigned started;   /* stand-ins' blocks that have a thread; under `lock` */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
@@ -5785,7 +5786,7 @@ enum {
 
 #define WSQI_FLAG_INDEX_AT 16 /* where the index of a pinned task's worker begins */
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT) /* priority and pin; 0: neither */
-#define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* pin and index */
+#define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* a mask: pin and index */
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
 /* Catches most tasks that were freed or never set up: the patterns with which allocators fill freed
@@ -6857,7 +6858,8 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task of the group. Relaxed: the task's spawn orders this before its end. */
+/* Counts one more task of the group. Relaxed: the thread's next step, a spawn or K3, orders
+ * this. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
