@@ -3976,6 +3976,7 @@ struct wsq_pool {
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     unsigned workers, guest_base, words; /* guest_base: the first guest; words: in each bitmap */
     unsigned shares; /* lanes of the global queue */
+    bool helped; /* threads outside run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
     wsqi_a32 processors;  /* how many the process may use; 0: no worker has asked yet */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
@@ -8439,12 +8440,9 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
         self->wait_depth--;
         return;
     }
-    if (self != NULL || wsqi_own_threads(&pool->config) == 0 ||
-        (group != NULL && wsq_group_pending(group) == 0) ||
-        pool->config.order == WSQ_LIFO || /* tasks spawned there would not run newest first */
-        wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
+    if (self != NULL || !pool->helped || (group != NULL && wsq_group_pending(group) == 0) ||
+        wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
-        pool->config.stack_size > wsqi_stack_default() ||
         (self = wsqi_guest_take(pool, false)) == NULL)
         return;
     self->use = WSQI_USE_HELPS;
@@ -10298,6 +10296,9 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     /* one lane, where tasks of the global queue must stay in order */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
+    pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
+                   config->order != WSQ_LIFO && /* tasks spawned there would not run newest first */
+                   config->stack_size <= wsqi_stack_default();
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);
