@@ -7517,6 +7517,11 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (wsqi_steal_lead(self, task)) return true;
     if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
+    /* Then it asks the driver; if it looks only once, it soon sleeps in the driver's wait instead.
+     * (When it asked before it looked at other workers, an echo server with 8 connections made ten
+     * times as many useless calls, and took 0.4 us more for a request; Xeon, KVM.) */
+    if (*task == NULL && pool->config.driver != NULL && !wsqi_discouraged(self) && wsqi_drive(self))
+        *task = wsqi_take_local(self);
     if (*task != NULL) return false;
     /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
@@ -7561,17 +7566,13 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         task = wsqi_take_local(self); /* woken by a timer, or in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A worker that will look only once does not ask the driver here: it soon sleeps in the
-         * driver's wait, which costs the same system call. */
-        if (task == NULL && !again && self->pool->config.driver != NULL &&
-            !wsqi_discouraged(self) && wsqi_drive(self))
-            task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
         wsqi_group_flush(self); /* the last worker to run dry must see which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
+        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* jobs may last long */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);

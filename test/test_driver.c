@@ -317,6 +317,56 @@ static void in_a_turn(void) {
     world_end(&at, pool);
 }
 
+/* One worker is in a task that forks, the other runs the jobs, and asks for events before it steals the
+ * next one: the third job brings an event. */
+static wsq_job pieces[500];
+static atomic_uint pieces_stolen, stolen_before;
+static unsigned piece_owner;
+static client *piece_event;
+
+static void piece_run(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    if (wsq_worker_index(ctx) == piece_owner) return;
+    if (atomic_fetch_add(&pieces_stolen, 1) == 2) post(piece_event->world, piece_event);
+}
+
+static wsq_poll heard_run(wsq_ctx ctx, wsq_task *task) {
+    client *self = wsq_container_of(task, client, task);
+    (void)ctx;
+    atomic_store(&stolen_before, atomic_load(&pieces_stolen));
+    return atomic_fetch_add(&self->world->ran, 1) == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static wsq_poll forks_run(wsq_ctx ctx, wsq_task *task) {
+    size_t count = 0;
+    (void)task;
+    piece_owner = wsq_worker_index(ctx);
+    while (atomic_load(&piece_event->world->ran) < 2) {
+        for (; count < sizeof pieces / sizeof *pieces; test_spin(100)) wsq_fork(&ctx, &pieces[count++], piece_run);
+        while (count > 0) wsq_join(&ctx, &pieces[--count]);
+    }
+    return WSQ_DONE;
+}
+
+static void between_jobs(void) {
+    for (size_t i = 0; i < test_times(20); i++) {
+        world at;
+        client one;
+        wsq_task forks = {.fn = forks_run};
+        wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 2});
+        atomic_store(&pieces_stolen, 0);
+        client_init(&one, &at, 0);
+        one.task.fn = heard_run;
+        piece_event = &one;
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        while (atomic_load(&at.ran) == 0) test_nap(20000);
+        CHECK_EQ(wsq_spawn(pool, &forks), WSQ_OK);
+        while (!wsq_task_done(&forks)) test_nap(20000); /* a wait could run the task on this thread */
+        CHECK_EQ(atomic_load(&stolen_before), 3);
+        world_end(&at, pool);
+    }
+}
+
 /* The thread that an event has woken stays in its task until there is another event: another thread
  * takes the driver over. */
 static void hand_over(void) {
@@ -377,6 +427,7 @@ int main(void) {
     RUN(others_first);
     RUN(timers);
     RUN(in_a_turn);
+    RUN(between_jobs);
     RUN(hand_over);
     RUN(blocked);
     return test_end();
