@@ -1865,7 +1865,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * timers that one worker, or one outside thread, has set fire in the order of their times.
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
- * before their memory goes. Any thread may call this, several also for one timer at the same time.
+ * before their memory goes. Any thread may call this, several also for one timer and one pool at
+ * the same time. Before a timer that may be set goes to another pool, cancel it.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
