@@ -168,7 +168,10 @@ static void the_end_of_time(void) {
         wsq_pool *pool = pool_of_caller(3);
         alarm_new(pool, &alarms[0]);
         alarm_new(pool, &alarms[1]);
+        set(pool, &alarms[0], UINT64_MAX - 2 - now);
+        CHECK_EQ(alarms[0].step.timer.at, UINT64_MAX - 2);
         set(pool, &alarms[0], delays[i]);
+        CHECK_EQ(alarms[0].step.timer.at, i < 3 ? now + delays[i] : UINT64_MAX - 1);
         CHECK_EQ(pump(pool), i == 0);
         now_ns = now + 1;
         CHECK_EQ(pump(pool), i == 1);

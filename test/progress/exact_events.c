@@ -641,6 +641,27 @@ static void memory_comes_back(void) {
     CHECK(most_used > 4 * WSQ_BLOCK_SIZE);
 }
 
+/* ---- a loop of at most four elements a worker is shared before the clock was read ---- */
+
+static void short_element(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)arg;
+    compute((end - begin) * 500);
+}
+
+static void loop_of(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, *(size_t *)arg, 0, short_element, NULL); }
+
+static void few_elements(void) {
+    for (size_t n = 2; n < 12; n++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        wsq_stats all;
+        CHECK_EQ(wsq_run(pool, loop_of, &n), WSQ_OK);
+        wsq_pool_stats(pool, &all);
+        CHECK_EQ(all.published != 0, n <= 8);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
 int main(void) {
     test_begin("exact_events");
     IN_WORLD(nodes);
@@ -656,5 +677,6 @@ int main(void) {
     IN_WORLD(spawns);
     IN_WORLD(cancels);
     IN_WORLD(waits);
+    IN_WORLD(few_elements);
     return test_end();
 }

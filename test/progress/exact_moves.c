@@ -516,6 +516,9 @@ static uint64_t wakes_for_asks(wsq_pool *pool) {
 static void lingers(void) {
     static const wsq_config once = {.workers = 2, .spin_ns = WSQ_SPIN_OFF};
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item_spawn(pool, item_make(US));
+    nap(40 * US);
+    CHECK_EQ(searchers(pool), 0); /* nobody has asked */
     CHECK(wakes_for_asks(pool) < 20);
     CHECK_EQ(searchers(pool), 1); /* it is awake */
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
@@ -659,6 +662,7 @@ static void locks(void) {
     wsqi_waiters *bucket = wsqi_bucket_for(pool, &locked.task->task);
     call_while_locked(&timers->lock, calls_dump);
     call_while_locked(&bucket->lock, calls_dump);
+    call_while_locked(&pool->waiting[0].lock, calls_dump);
     call_while_locked(&timers->lock, sets_timer);
     call_while_locked(&timers->lock, cancels_timer);
     call_while_locked(&pool->lock, submits);

@@ -539,19 +539,50 @@ static void slot_after_a_block(void) {
     wsq_pool_destroy(pool);
 }
 
-/* A pin of wsq_spawn_on is for one spawn, and leaves nothing behind. */
+/* A pin of wsq_spawn_on is for one spawn, and leaves nothing behind; nor does a task that may not be cancelled any
+ * more. Spawned alone or in a batch, it comes after an older one. */
 static void pinned_once(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *pinned = item_make(US), *first = item_make(US);
-    item_spawn_on(pool, 0, pinned);
-    wsq_pool_wait(pool);
-    item_spawn(pool, item_make(100 * US));
-    nap(50 * US);
-    item_spawn(pool, first);
-    pinned->began = 0;
-    item_spawn(pool, pinned);
-    wsq_pool_wait(pool);
-    CHECK(first->began < pinned->began);
+    item *once = item_make(US);
+    wsq_task *list[] = {&once->task};
+    for (int round = 0; round < 3; round++) {
+        item *first = item_make(US);
+        wsq_task_set_revocable(&once->task, false);
+        if (round != 0) item_spawn_on(pool, 0, once);
+        wsq_pool_wait(pool);
+        item_spawn(pool, item_make(100 * US));
+        nap(50 * US);
+        item_spawn(pool, first);
+        once->began = 0;
+        CHECK_EQ(round == 1 ? wsq_spawn_batch(pool, list, 1) : wsq_spawn(pool, &once->task), WSQ_OK);
+        wsq_pool_wait(pool);
+        CHECK(first->began < once->began);
+    }
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll spawns_itself_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    wsq_task *list[] = {&queued->task, task};
+    uint64_t pending = wsq_pool_pending(pool);
+    CHECK_EQ(wsq_spawn(pool, task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn_on(pool, 0, task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn_batch(pool, list, 2), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_pool_pending(pool), pending);
+    CHECK_EQ(wsq_spawn_batch(pool, list, 1), WSQ_OK);
+    CHECK_EQ(wsq_pool_pending(pool), pending + 1);
+    return WSQ_DONE;
+}
+
+/* A spawn that is refused inside a task leaves the counts as they were. */
+static void refused_inside(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *spawns = item_make(0);
+    queued = item_make(US);
+    spawns->task.fn = spawns_itself_run;
+    item_spawn(pool, spawns);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(queued->ended != 0);
     wsq_pool_destroy(pool);
 }
 
@@ -657,6 +688,7 @@ int main(void) {
     IN_WORLD(no_look_beside_the_caller);
     IN_WORLD(slot_after_a_block);
     IN_WORLD(pinned_once);
+    IN_WORLD(refused_inside);
     IN_WORLD(most_edges);
     IN_LARGE_WORLD(seventy_workers);
     IN_LARGE_WORLD(joiner_beyond_sixty_four);
