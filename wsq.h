@@ -3735,9 +3735,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 /* At most this many workers, and as many stand-ins: S counts threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many guests' blocks a pool has for calls of wsq_run, nested ones included, and for helpers.
- * Without one a run gets no help, or, from outside, becomes a task. As many blocks again are for
- * tasks that run inside a wait. */
+/* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers; a run
+ * without one gets no help, or becomes a task. As many again are for tasks inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -4577,8 +4576,7 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* How many tasks are spawned and not done. 0: at some moment between the two sums no task was
- * left. */
+/* How many tasks are spawned and not done. 0: at some moment between the sums no task was left. */
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
@@ -5865,8 +5863,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Queues a task with a priority or a pin, and notifies. The caller, any thread, must not touch the
- * task after this: it may run and end. */
+/* Any thread: queues a task with a priority or a pin. Notifies. Then the task may run and end. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -6141,8 +6138,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     return WSQ_OK;
 }
 
-/* Has the task no predecessors (`state` counts them as holds) and no flags, and does no hook of the
- * pool hear of spawns? */
+/* Has the task no predecessors (holds in `state`) and no flags, and does no hook hear of spawns? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
            !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
@@ -6860,8 +6856,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task of the group. Relaxed: the thread's next step, a spawn or K3, orders
- * this. */
+/* Counts one more task of the group. Relaxed: the caller's next step, a spawn or K3, orders it. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
@@ -6931,8 +6926,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     return false;
 }
 
-/* The batch is refused: sets the task's state back, and calls the threads that began to wait for
- * the task meanwhile (AWAITED). */
+/* The batch is refused: sets the task's state back, and calls its waiting threads (AWAITED). */
 static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     uint32_t former = (uint32_t)(uintptr_t)wsqi_get(&task->next);
