@@ -43,6 +43,8 @@ PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls exact_permi
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults fork guest host idle pool \
              shutdown standin system timer) stress/programs)
+# Also without assertions, where other moments coincide.
+RELEASE  = $(patsubst $(B)/%,$(B)/release/%,$(PROGRESS))
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 
@@ -55,9 +57,9 @@ test: ## build and run the tests, two minutes on two cores; the last line is "N 
 	@$(MAKE_J) -s $(PROGRESS) $(TESTS) $(EXPLORE) $(B)/test/stress/soak
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile '$(firstword $(CC))' $(PROGRESS) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
 
-test-more: ## what make test leaves out: the other compiler, all sources without a warning, mutexes for futexes
-	@$(MAKE_J) -s $(PTHREAD)
-	@WSQ_SCALE=$${WSQ_SCALE:-1} sh test/run.sh --compile 'gcc clang' --warnings $(PTHREAD)
+test-more: ## what make test leaves out: the other compiler, warnings, mutexes, virtual time without assertions
+	@$(MAKE_J) -s $(PTHREAD) $(RELEASE)
+	@WSQ_SCALE=$${WSQ_SCALE:-1} sh test/run.sh --compile 'gcc clang' --warnings $(PTHREAD) $(RELEASE)
 
 test-examples: ## the examples' own tests; some need curl, wrk, chromium, python3 or mpicc
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/examples/httpd_client $(call cpp,test/examples/*.cpp)
@@ -159,7 +161,7 @@ asan ubsan tsan msan: ## run the tests under a sanitizer
 
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
-$(TESTS) $(PTHREAD) $(EXPLORE) $(PROGRESS): O = -Og
+$(TESTS) $(PTHREAD) $(EXPLORE) $(PROGRESS) $(RELEASE): O = -Og
 $(B)/test/progress/oracle: O = -O2
 
 sanitized:
@@ -169,6 +171,10 @@ sanitized:
 $(B)/pthread/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -DWSQ_FORCE_PTHREAD $< -o $@ $(LDFLAGS) -lm
+
+$(B)/release/%: %.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -DNDEBUG $< -o $@ $(LDFLAGS) -lm
 
 $(B)/test/test_io_uring: test/test_io.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
