@@ -9,8 +9,7 @@ static item *other;
 static unsigned called;
 
 static void count_run(wsq_ctx ctx, void *arg) {
-    (void)ctx;
-    (void)arg;
+    (void)ctx, (void)arg;
     called++;
 }
 
@@ -164,6 +163,29 @@ static void held_spawn(void) {
     wsq_pool_destroy(pool);
 }
 
+static void spawns_late(void *arg) {
+    nap(3 * SECOND);
+    item_spawn(pool_asked, (item *)arg);
+}
+
+/* A shutdown drains the pool, also if that takes long, or tasks wait for one of another pool. */
+static void patient_drain(void) {
+    for (int held = 0; held < 2; held++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        item *first = item_make(held ? US : 7 * SECOND), *last = item_make(US);
+        wsq_edge edge;
+        pool_asked = held ? pool_make(&(wsq_config){.workers = 1}) : pool;
+        if (held) CHECK_EQ(wsq_task_after(&last->task, &first->task, &edge), WSQ_OK);
+        else item_spawn(pool, first);
+        if (held) outside(spawns_late, first);
+        item_spawn(pool, last);
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+        CHECK(last->ended != 0);
+        wsq_pool_destroy(pool);
+        if (held) wsq_pool_destroy(pool_asked);
+    }
+}
+
 static item *followers[4];
 static wsq_edge edges[4];
 
@@ -177,8 +199,7 @@ static wsq_poll follower_run(wsq_ctx ctx, wsq_task *task) {
 }
 
 static wsq_poll stalls_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
+    (void)ctx, (void)task;
     compute(20 * US);
     sim_stall.left = stall_at;
     return WSQ_DONE;
@@ -331,8 +352,7 @@ static void statistics_of_overflow(void) {
 }
 
 static wsq_poll wakes_other_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
+    (void)ctx, (void)task;
     item_wake(other);
     return WSQ_DONE;
 }
@@ -357,8 +377,7 @@ static void statistics_of_wakes(void) {
 }
 
 static void long_piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    (void)ctx;
-    (void)arg;
+    (void)ctx, (void)arg;
     compute((end - begin) * (begin + 1) * MS); /* the stolen one takes longer */
 }
 
@@ -378,8 +397,7 @@ static void statistics_of_jobs(void) {
 }
 
 static void short_piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    (void)ctx;
-    (void)arg;
+    (void)ctx, (void)arg;
     compute((end - begin) * 40 * US + begin * 2 * US); /* the stolen one takes a little longer */
 }
 
@@ -663,6 +681,7 @@ int main(void) {
     IN_WORLD(enter_from_inside);
     IN_WORLD(group_of_another_pool);
     IN_WORLD(then_after_refused);
+    IN_WORLD(patient_drain);
     RUN(refused_spawn_stalled);
     RUN(held_spawn_stalled);
     RUN(edges_stalled);
