@@ -176,8 +176,8 @@ static void patient_drain(void) {
         wsq_edge edge;
         pool_asked = held ? pool_make(&(wsq_config){.workers = 1}) : pool;
         if (held) CHECK_EQ(wsq_task_after(&last->task, &first->task, &edge), WSQ_OK);
-        else item_spawn(pool, first);
         if (held) outside(spawns_late, first);
+        else item_spawn(pool, first);
         item_spawn(pool, last);
         CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
         CHECK(last->ended != 0);
@@ -297,18 +297,14 @@ static void statistics_of_thefts(void) {
     item_spawn_on(pool, 0, spawns);
     wsq_pool_wait(pool);
     wsq_pool_stats(pool, &all);
-    CHECK_EQ(all.spawned, 5);
-    CHECK_EQ(all.run, 5);
-    CHECK_EQ(all.finished, 5);
+    CHECK(all.spawned == 5 && all.run == 5 && all.finished == 5);
     CHECK_EQ(all.tasks_stolen, 4);
     CHECK_EQ(all.steals, 3); /* two, one, one */
     CHECK_EQ(all.overflows, 0);
     CHECK_EQ(all.rescued, 0);
     CHECK_EQ(all.local_pops, 1);
     wsq_worker_stats(pool, 1, &one);
-    CHECK_EQ(one.run, 4);
-    CHECK_EQ(one.tasks_stolen, 4);
-    CHECK_EQ(one.spawned, 0);
+    CHECK(one.run == 4 && one.tasks_stolen == 4 && one.spawned == 0);
     wsq_worker_stats(pool, 0, &one);
     CHECK_EQ(one.wakes_sent, 1); /* the other one, for the first of them */
     wsq_pool_destroy(pool);
