@@ -4006,8 +4006,7 @@ struct wsq_pool {
     /* 2 * (1 + index of the block whose thread has the driver, or had it last); + 1: it is taken
      * now. A thread takes the driver by CAS */
     wsqi_a32 poller;
-    /* a lane for each wsq_priority, and more. The lane of WSQ_NORMAL and all lanes after WSQ_LOW's
-     * are the global queue */
+    /* a lane for each wsq_priority. The global queue is WSQ_NORMAL's, and all after WSQ_LOW's */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
@@ -6800,9 +6799,9 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* The thread that has ended a node's task calls this before the group counts that end, because the
- * graph may be freed after that. It starts each successor whose other predecessors have all ended.
- * self: the thread's worker, or NULL. */
+/* Called when a node's task has ended, before the group counts that end: then the graph may be
+ * freed. Starts each successor whose predecessors have all ended. self: this thread's worker or
+ * NULL. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7065,8 +7064,8 @@ static bool wsqi_graph_check(wsq_graph *graph) {
 }
 
 /* Queues the nodes without predecessors; a thread outside queues them as one chain, except those
- * with a priority or a pin. Once the last node is queued, all tasks may end and the graph be freed,
- * so this reads neither after that. */
+ * with a priority or a pin. After the last is queued, the graph may be freed: it is not read
+ * again. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
