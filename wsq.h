@@ -3897,8 +3897,7 @@ struct wsqi_worker {
     bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    /* owner: counters.finished at its last search; UINT64_MAX: it cancelled a task since */
-    uint64_t reported;
+    uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX: cancelled one since */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
     uint32_t helped;      /* owner: what wsqi_helped returned when it last looked */
     uint64_t lingered;    /* owner: when it last found nothing to do, or saw `helped` change */
@@ -4310,8 +4309,7 @@ static inline bool wsqi_inject_empty(wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
-/* The holder of the lane's lock appends `incoming` to `ready`, but puts marked tasks in front.
- * Returns the new length of `ready`. */
+/* The lock's holder appends `incoming` to `ready` (marked tasks: in front). Returns the length. */
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     uint32_t length = wsqi_load_locked(&inject->length);
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
@@ -6799,9 +6797,9 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* Called when a node's task has ended, before the group counts that end: then the graph may be
- * freed. Starts each successor whose predecessors have all ended. self: this thread's worker or
- * NULL. */
+/* The thread that has ended a node's task calls this before the group counts that end, because the
+ * graph may be freed after that. It starts each successor whose other predecessors have all ended.
+ * self: the thread's worker, or NULL. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7064,8 +7062,8 @@ static bool wsqi_graph_check(wsq_graph *graph) {
 }
 
 /* Queues the nodes without predecessors; a thread outside queues them as one chain, except those
- * with a priority or a pin. After the last is queued, the graph may be freed: it is not read
- * again. */
+ * with a priority or a pin. Once the last node is queued, all tasks may end and the graph be freed,
+ * so this reads neither after that. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
