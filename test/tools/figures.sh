@@ -26,10 +26,7 @@ function members(code) {
 }
 
 # A bit of its own, and not the name of the count above the bits.
-function bit(kind, code) {
-    if (code !~ ("WSQI_" kind "_[A-Z]+ = [0-9]+,") || code ~ /_BLOCKER/) return
-    bits[kind]++
-}
+function bit(kind, code) { if (code ~ ("WSQI_" kind "_[A-Z]+ = [0-9]+,")) bits[kind]++ }
 
 /^ \* >>pairs/ { begins = NR }
 /^ \* >>licence/ { ends = NR }
@@ -52,14 +49,14 @@ function bit(kind, code) {
     bit("TASK", code); bit("GROUP", code); bit("FUTURE", code)
 }
 begins && !ends && !platform {
-    kind += gsub(/config(\.|->)(caller_runs|lend_only)|wsqi_(is_guest|takes_permits)\(|->host (=|!)= NULL|->member|(<|>=|==|!=) pool->guest_base/, "&", code)
+    kind += gsub(/config(\.|->)(caller_runs|lend_only)|->use (=|!)= WSQI_USE_|(<|>=|==|!=) pool->guest_base/, "&", code)
     orders += gsub(/order (=|!)= WSQ_/, "&", code)
     hashes += gsub(/0x9E3779B97F4A7C15/, "&", code)
     if (code ~ /wsqi_cas[a-z_]*\(.*newest\)|wsqi_cas[a-z_]*\(.*, edge\)/) pushes++
     if (code ~ /mutex_lock\([^,]*->parking, &/) parkings++
-    if (code ~ /^static.* \*?wsqi_(inside|local|is_guest|takes_permits|counts|blocker|worker_of|wait_host)\(.*\{$/) whos++
+    if (code ~ /^static.* \*?wsqi_(inside|local|outward|counts)\(.*\{$/) whos++
     if (tag == ">>thread") { if (code ~ /^[A-Za-z].*\(.*\{$/) comers++; came++ }
-    if (inside == "pool" && code ~ / (coming|active|absent|joined|dormant|blocked|exhausted|replaced|guests|asleep);/) missing++
+    if (inside == "pool" && code ~ / (coming|blocked|asleep);/) missing++
 }
 /^ \*   sometimes: / { listed = 1 }
 /^ \* ===/ { listed = 0 }
@@ -75,8 +72,8 @@ listed { omit = $0; omits += gsub(/wsqi_[a-z_]+/, "&", omit) }
     } else if (code ~ /static/) declared[name] = section
 }
 begins && !ends && code ~ /^ .*wsqi_find_work\(/ && !(now in loops) { loops[now] = 1; kinds++ }
-begins && !ends && !platform && code ~ /^ .*wsqi_(token_wait|park|lot_sleep|lot_wait)\(/ {
-    if (!(now in sleeps) && now !~ /^wsqi_(token_wait|park)$/) { sleeps[now] = 1; sleepers++ }
+begins && !ends && !platform && code ~ /^ .*wsqi_park\(/ {
+    if (!(now in sleeps) && now != "wsqi_park") { sleeps[now] = 1; sleepers++ }
 }
 begins && !ends && code ~ /wsqi_lock\([a-z>-]*, &/ {
     lock = code
