@@ -670,6 +670,41 @@ static void joiner_beyond_sixty_four(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a permit passes from a thread that blocks to one that seeks a permit ---- */
+
+static wsq_poll blocks_again_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    if (self->runs++ == 50) return WSQ_DONE;
+    compute(self->ns);
+    wsq_block_begin(ctx);
+    nap(10 * US);
+    wsq_block_end(ctx);
+    return WSQ_YIELD;
+}
+
+/* Two tasks use one permit in turn: no thread sleeps. And who seeks a permit runs what is pinned to it. */
+static void seekers(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    for (unsigned after = 0; after < 16; after++) {
+        item *one = item_make(after == 0 ? 15 * US : US), *last = item_make(US);
+        item *two = item_make(after == 0 ? 15 * US : 5 * MS);
+        uint64_t start = now();
+        one->task.fn = blocks_again_run;
+        if (after == 0) two->task.fn = blocks_again_run;
+        else one->runs = 49; /* one more run */
+        item_spawn_on(pool, 0, one);
+        while (one->runs != (after == 0 ? 1 : 50)) nap(US);
+        item_spawn(pool, two); /* a stand-in takes it, and the permit */
+        if (after == 0) CHECK(wsq_pool_wait(pool) == WSQ_OK && now() - start < 1600 * US);
+        nap((9 + after) * US); /* until the block ends, and the worker seeks a permit */
+        item_spawn_on(pool, 0, last);
+        nap(10 * US);
+        CHECK(last->began != 0 && (after == 0) == (two->ended != 0 || two->runs == 51));
+        nap(10 * MS);
+    }
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_waits");
     IN_WORLD(helps_as_far_as_eight);
@@ -692,5 +727,6 @@ int main(void) {
     IN_WORLD(most_edges);
     IN_LARGE_WORLD(seventy_workers);
     IN_LARGE_WORLD(joiner_beyond_sixty_four);
+    IN_WORLD(seekers);
     return test_end();
 }
