@@ -9513,7 +9513,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
         size_t step = pace.step - (automatic ? begin & (pace.step - 1) : 0);
         wsqi_loop_body(ctx, loop, begin, begin + step, partial);
         begin += step;
-        if (begin >= pace.next && automatic) wsqi_pace_look(&pace, begin, end);
+        if (automatic && begin >= pace.next && end - begin > 1) wsqi_pace_look(&pace, begin, end);
     }
     if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
         wsqi_loop_body(ctx, loop, begin, end, partial);
