@@ -546,9 +546,30 @@ static void heavy_elements_are_public(void) {
     CHECK(shape_takes(some, &published) < 480 * US);
     CHECK(shape_takes(not_heavy, &published) < 1100 * US);
     CHECK(published < 100);
-    CHECK(shape_takes((shape){8, 0, 10000, 0}, &published) < 5 * US);
-    CHECK_EQ(published, 1); /* nothing is known yet of a loop that has only a few */
+    CHECK(shape_takes((shape){0, 8, 0, MS}, &published) < 1100 * US); /* so few are probably heavy */
     shape_workers = 2;
+    CHECK(shape_takes((shape){8, 0, 10000, 0}, &published) < 5 * US);
+    CHECK_EQ(published, 3); /* the halves of the lower half; then they are known */
+}
+
+static wsq_poll few_run(wsq_ctx ctx, wsq_task *task) {
+    shape few = {4, 0, 10000, 0};
+    (void)task;
+    for (int i = 0; i < 10; i++) wsq_for(ctx, 0, 4, 0, shape_body, &few);
+    return WSQ_DONE;
+}
+
+/* Not if no other thread wants work. (The first loop finds that one has asked before it went to sleep.) */
+static void few_stay_private(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    wsq_stats all;
+    item *loops = item_make(0);
+    loops->task.fn = few_run;
+    item_spawn(pool, loops);
+    wsq_pool_wait(pool);
+    wsq_pool_stats(pool, &all);
+    CHECK(all.published <= 3);
+    wsq_pool_destroy(pool);
 }
 
 /* ---- the pieces of a loop that nobody shares ---- */
@@ -693,6 +714,7 @@ int main(void) {
     IN_WORLD(long_loops_wake_soon);
     IN_WORLD(heavy_tails_are_shared);
     IN_WORLD(heavy_elements_are_public);
+    IN_WORLD(few_stay_private);
     IN_WORLD(pieces_of_a_loop);
     IN_WORLD(silence);
     IN_WORLD(lent_threads);
