@@ -196,8 +196,187 @@ static void with_a_timeout(void) {
     pool_end(pool);
 }
 
+/* ---- step by step, in a pool that no thread runs ---- */
+
+enum { MANY = 130 };
+
+static wsq_pool *still(wsq_order order) {
+    return pool_new((wsq_config){.workers = MANY, .caller_runs = true, .order = order});
+}
+
+static void set_s(wsq_pool *pool, uint64_t searching, uint64_t sleeping, uint64_t idle, bool joined) {
+    wsqi_store_sc(&pool->permits, searching * WSQI_SEARCHING + sleeping * WSQI_SLEEPING + idle * WSQI_IDLE +
+                                      (joined ? WSQI_JOINED : 0));
+}
+
+static void set_bit(wsqi_a64 *bitmap, unsigned i) { wsqi_or_sc(&bitmap[i / 64], (uint64_t)1 << i % 64); }
+
+/* The lowest bit among the nearest blocks; the one with the driver comes last. */
+static void bits_are_claimed(void) {
+    static const int wanted[3][4] = {{3, 70, 128, 129}, {129, 70, 3, 128}, {70, 3, 128, 129}};
+    wsq_pool *pool = still(WSQ_FIFO);
+    wsqi_store_sc(&pool->places.of_block[3], 1u << 16);
+    wsqi_store_sc(&pool->places.of_block[70], 1u);
+    wsqi_store_sc(&pool->places.of_block[128], 2u << 16);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) set_bit(pool->sleepers, (unsigned)wanted[0][i]);
+        wsqi_store_sc(&pool->poller, round == 2 ? WSQI_HAS_DRIVER(129u) : 0u);
+        for (int i = 0; i < 4; i++) {
+            CHECK_EQ(pool_bits(pool->sleepers, pool->words), 4 - i);
+            CHECK_EQ(wsqi_bitmap_claim(pool, pool->sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), wanted[round][i]);
+        }
+        CHECK_EQ(wsqi_bitmap_claim(pool, pool->sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), -1);
+    }
+    wsqi_store_sc(&pool->poller, 0u);
+    pool_end(pool);
+}
+
+/* Joiners are called once, and only while JOINED says that one may have a permit. */
+static void joiners_are_asked(void) {
+    static const unsigned blocks[] = {0, 3, 64, 70};
+    wsq_pool *pool = still(WSQ_FIFO);
+    wsqi_wait waits[4];
+    for (int i = 0; i < 4; i++) {
+        wsqi_wait_begin(&waits[i], pool, wsqi_block(pool, blocks[i]), WSQ_FOREVER);
+        (void)wsqi_wait_listen(&waits[i]);
+    }
+    for (int joined = 0; joined < 2; joined++) {
+        for (int i = 0; i < 4; i++) set_bit(pool->joiners, blocks[i]);
+        set_s(pool, 0, 0, 0, joined != 0);
+        wsqi_joiners_ask(pool);
+        CHECK_EQ(pool_bits(pool->joiners, pool->words), joined ? 0 : 4);
+        CHECK_EQ(wsqi_load_sc(&pool->permits), 0);
+        for (int i = 0; i < 4; i++) {
+            CHECK_EQ(wsqi_wait_called(&waits[i]), joined);
+            (void)wsqi_wait_listen(&waits[i]);
+        }
+    }
+    for (unsigned refused = 0; refused < 3; refused++) { /* a thread searches, or a permit sleeps; or nobody has one */
+        set_bit(pool->joiners, 0);
+        set_s(pool, refused == 0, refused == 1, refused == 1, refused != 2);
+        wsqi_joiner_ask(pool);
+        CHECK(!wsqi_wait_called(&waits[0]));
+    }
+    set_s(pool, 0, 0, 0, true);
+    wsqi_joiner_ask(pool); /* one of them */
+    CHECK(wsqi_wait_called(&waits[0]) && !wsqi_wait_called(&waits[1]));
+    CHECK_EQ(wsqi_load_sc(&pool->permits), WSQI_JOINED);
+    wsqi_joiner_ask(pool); /* there is none, so the next one that sleeps says so again */
+    CHECK_EQ(wsqi_load_sc(&pool->permits), 0);
+    for (int i = 0; i < 4; i++) wsqi_wait_end(&waits[i]);
+    pool_end(pool);
+}
+
+/* Worker 64 wakes itself; or another thread is waking it, so the permit goes to worker 70, if there is one. */
+static void wakes_itself(void) {
+    for (uint64_t sleeping = 0; sleeping < 3; sleeping++) {
+        for (int own = 0; own < 2; own++) {
+            wsq_pool *pool = still(WSQ_FIFO);
+            wsqi_worker *self = wsqi_block(pool, 64), *other = wsqi_block(pool, 70);
+            bool hands_on = !own && sleeping != 0;
+            self->permit = self->searching = !own;
+            set_s(pool, 0, sleeping, 2, false);
+            if (own) set_bit(pool->sleepers, 64);
+            set_bit(pool->sleepers, 70);
+            wsqi_wake_self(self);
+            uint64_t s = wsqi_load_sc(&pool->permits);
+            CHECK_EQ(wsqi_idle(s), own || hands_on ? 1 : 2);
+            CHECK_EQ(wsqi_sleeping(s), sleeping != 0 ? sleeping - 1 : 0);
+            CHECK_EQ(wsqi_searching(s), sleeping != 0);
+            CHECK_EQ(pool_bits(pool->sleepers, pool->words), !hands_on);
+            CHECK_EQ(wsqi_load_sc(&other->parker.token), hands_on ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
+            if (own) CHECK(self->permit == (sleeping != 0) && self->searching == self->permit);
+            wsqi_store_sc(&pool->sleepers[1], (uint64_t)0);
+            set_s(pool, 0, 0, 0, false);
+            pool_end(pool);
+        }
+    }
+}
+
+/* What the watcher sees of slots and timers, and how long it sleeps. */
+static void watches(void) {
+    wsq_pool *pool = still(WSQ_FIFO);
+    wsqi_worker *self = wsqi_block(pool, 5), *first = wsqi_block(pool, 0);
+    wsq_task task;
+    CHECK(!wsqi_slots_full(pool));
+    CHECK_EQ(wsqi_watch_until(self, 1000), WSQI_NEVER);
+    CHECK_EQ(wsqi_load_sc(&pool->watcher), 6);
+    wsqi_store_sc(&pool->timer_next, (uint64_t)1000); /* it is due; a worker fires it, if all work */
+    CHECK_EQ(wsqi_watch_until(self, 1000), 1000 + WSQI_WATCH_NS);
+    CHECK_EQ(wsqi_watch_until(self, 999), 1000);
+    set_s(pool, 0, 1, 0, false);
+    CHECK_EQ(wsqi_watch_until(self, 1000), 1000);
+    wsqi_store_sc(&first->lifo, &task);
+    CHECK(wsqi_slots_full(pool));
+    wsqi_store_sc(&pool->watch_due, (uint64_t)900);
+    CHECK_EQ(wsqi_watch_until(self, 1000), 900);
+    CHECK_EQ(wsqi_load_sc(&pool->watcher), 6 | WSQI_WATCHES_SLOTS);
+    for (int look = 0; look < 3; look++) { /* a task begins after the first look */
+        wsqi_slots_mark(self);
+        CHECK_EQ(self->robs_slots, look == 2);
+        CHECK_EQ(wsqi_load_sc(&first->marks.run), look == 0 ? 1 : 2);
+        if (look == 0) wsqi_store_sc(&first->counters.run, (uint64_t)1);
+    }
+    wsqi_store_sc(&first->lifo, NULL);
+    wsqi_slots_mark(self);
+    CHECK_EQ(wsqi_load_sc(&first->marks.run), 0);
+    wsqi_store_sc(&pool->timer_next, WSQI_NEVER);
+    wsqi_store_sc(&pool->watcher, 0u);
+    set_s(pool, 0, 0, 0, false);
+    pool_end(pool);
+}
+
+/* After a time-out: only the second one in a row at which a task is queued, and no thread searches, wakes it. */
+static void suspects(void) {
+    wsq_pool *pool = still(WSQ_FIFO);
+    wsqi_worker *self = wsqi_block(pool, 5);
+    wsq_task task;
+    wsq_task_init(&task, ping_run);
+    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+    set_bit(pool->sleepers, 5);
+    for (int look = 0; look < 7; look++) {
+        set_s(pool, look == 1, look != 3, 1, false);
+        wsqi_park_end(self);
+        CHECK_EQ(self->suspicious, look != 1 && look != 3);
+        CHECK_EQ(wsqi_load_stat(&self->counters.rescued), look >= 5 ? look - 4 : 0);
+        if (look == 5) CHECK_EQ(pool_bits(pool->sleepers, pool->words), 0);
+        set_bit(pool->sleepers, 5);
+    }
+    wsqi_store_sc(&pool->sleepers[0], (uint64_t)0);
+    set_s(pool, 0, 0, 0, false);
+    self->searching = self->permit = self->suspicious = false;
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    pool_end(pool);
+}
+
+/* How many tasks a worker takes from the global queue at once. */
+static void room(void) {
+    for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
+        wsq_pool *pool = still((wsq_order)order);
+        wsqi_worker *self = wsqi_block(pool, 5);
+        wsqi_a32 *length = &pool->lanes[WSQ_NORMAL].length;
+        self->tune.average_ns = 19999;
+        CHECK_EQ(wsqi_global_room(self, false), order == WSQ_FIFO ? WSQ_RING_CAPACITY + 1 : order == WSQ_LIFO ? 64 : 1);
+        CHECK_EQ(wsqi_global_room(self, true), order == WSQ_FIFO ? WSQ_RING_CAPACITY : 0);
+        self->tune.average_ns = 20000;
+        for (uint32_t few = 0; few < 2; few++) {
+            wsqi_store_sc(length, 16 * MANY - few);
+            CHECK_EQ(wsqi_singly(self), few);
+            if (order == WSQ_FIFO) CHECK_EQ(wsqi_global_room(self, false), few ? 1 : WSQ_RING_CAPACITY + 1);
+        }
+        wsqi_store_sc(length, 0u);
+        pool_end(pool);
+    }
+}
+
 int main(void) {
     test_begin("test_idle");
+    RUN(bits_are_claimed);
+    RUN(joiners_are_asked);
+    RUN(wakes_itself);
+    RUN(watches);
+    RUN(suspects);
+    RUN(room);
     RUN(one_worker);
     RUN(two_workers);
     RUN(many_workers);
