@@ -4659,11 +4659,11 @@ static void wsqi_duty_end(wsq_pool *pool) {
 /* ==========================================================================
  * >>idle: threads that sleep, search, and wake each other
  * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
- * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as the bitmap
+ * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as `sleepers`
  *            has bits. While S counts a searcher, a producer need not wake a thread: the last
  *            searcher that leaves looks everywhere.
- * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep;
- *            the thread that wakes it counts it as a searcher, clears the bit, and gives the token.
+ * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
+ *            The waker counts that thread as a searcher, clears its bit, and gives it the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
  *            a notification for each wake (Tokio: 30% slower for messages); adding 0 to S as the
  *            barrier, which writes a shared line at each spawn. More: bench/README, "Tried".
@@ -4676,7 +4676,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
  *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
- *   wsqi_idle_take            a waker takes idle threads and sleeping permits: searchers now
+ *   wsqi_idle_take            a waker makes idle threads, with sleeping permits, searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *   wsqi_linger               a searcher's permit sleeps while the thread looks on
@@ -4706,14 +4706,14 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 
 /* Is the worker's own bit still set? If not, another thread has claimed it, and gives the token. */
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* A hint suffices: a thread that reads an old value sleeps until that token comes. */
+    /* A hint suffices: if the value is old, the thread sleeps, and the token ends its sleep. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
 
-/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. The sleeper
- * that waits in the driver counts as farthest: if it was woken, another would have to take over. */
+/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS: the
+ * sleeper that has the driver; if it was woken, another thread would have to take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4727,8 +4727,8 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: a sleeper sees the driver free, or the thread that frees it sees the sleeper (I11). Else
-     * all could sleep, and none would wait for events. */
+    /* I10: either a sleeper sees the driver free, or the thread that frees it sees the sleeper
+     * (I11). Otherwise all threads could sleep, and none would wait for events. */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -4743,9 +4743,9 @@ static void wsqi_place_update(wsqi_worker *self) {
 }
 
 /* Clears one bit and returns its number; -1: all are clear. It is the lowest bit among the blocks
- * nearest to `self`, or, if `self` is NULL, among all. So the same sleepers are woken again and
- * again, and their caches stay warm. (Rejected: to wake each sleeper in turn. Requests through
- * libuv, one after the other, then took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
+ * nearest to `self` (NULL: among all); that of the block with the driver comes last. So mostly the
+ * same sleepers are woken, and their caches stay warm. (Rejected: to wake each in turn. Requests
+ * through libuv, one after the other, then took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4765,13 +4765,13 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t only = (uint64_t)1 << (index % 64);
         /* I3: what the sleeper saw and did before it set the bit is visible. Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
-        self = NULL; /* many threads claim at the same time: any bit will do */
+        self = NULL; /* another thread has claimed this bit; the next try takes any */
     }
 }
 
-/* Wakes one sleeper. The caller has taken an idle thread and a permit out of S: the sleeper is that
- * thread now. Each sleeper sets its bit before S counts it, so a bit for it is always found, at
- * last. lead: the worker that has the work (NULL: the caller). */
+/* Wakes one sleeper, for which the caller has taken an idle thread and a permit out of S. Each
+ * sleeper sets its bit before S counts it, so in the end the loop finds a bit. lead: the worker
+ * that has the work (NULL: the caller, if it is one). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4785,8 +4785,8 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Takes up to n idle threads and as many sleeping permits out of S, and counts them as searchers.
- * It leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it
+/* Makes up to n idle threads, with as many sleeping permits, searchers: it changes S only. It
+ * leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it
  * took: the caller must wake that many threads with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
@@ -4795,7 +4795,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
-        /* Relaxed: the bit that is cleared next orders it (I3). Failure: decide again. */
+        /* Relaxed: the clearing of the bit, later, orders it (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
@@ -4803,8 +4803,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
  * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
- * permit. So all waiting threads are called, and one without a permit takes it. (In a pool without
- * stand-ins a second permit like this needs no call: no waiting thread has taken the first.) */
+ * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
+ * a call for a second permit is useless, because no waiting thread has taken the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_made(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -4826,19 +4826,19 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
  * permit from here on. It has set its bit in `joiners`, and passed a full barrier. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
-    /* I8: a producer sees JOINED in S, or this thread sees the producer's task. Otherwise the task
-     * would wait for a permit that this thread keeps while it sleeps. Pairs with I6. */
+    /* I8: either a producer sees JOINED in S, or this thread sees the producer's task. Otherwise
+     * the task would wait for a permit that this thread keeps while it sleeps. Pairs with I6. */
     (void)wsqi_or_sc(&pool->permits, WSQI_JOINED);
     wsqi_fence_rmw(); /* I8: as above */
 }
 
-/* Calls all joiners, because a task is queued, and calling one of them was not enough: it had no
- * permit, or no joiner has a bit. A joiner that sleeps again with a permit sets JOINED again. */
+/* Calls all joiners for a queued task, because one call was not enough: the called joiner had no
+ * permit, or none had a bit. A joiner that sleeps again with a permit sets JOINED again. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
-    /* I6: either this thread sees a joiner's bit, or that joiner sees that JOINED is gone. Then the
-     * joiner sets it again, and sees the task. */
+    /* I6: either this thread sees a joiner's bit, or the joiner sees that JOINED is gone, sets it
+     * again, and sees the task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
         uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
@@ -4871,8 +4871,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* The caller has made a task visible, then passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searching thread will see the task. Else, if a permit sleeps, a thread must be woken; if
-     * JOINED (a higher bit) is set, a joiner that sleeps with a permit must be asked for it. */
+    /* A searcher will see the task. Without one, a thread must be woken if a permit sleeps, and a
+     * joiner asked for its permit if JOINED (a higher bit) is set. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -4907,23 +4907,23 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
                                                   : wsq_ring_length(&worker->ring);
 }
 
-/* The owner calls this when it has pushed tasks. If an older task lies in the queue, the push of
- * that task has notified, and the thread that searches for it sees the new tasks, too. So S, whose
- * cache line all threads share, is read only if there is no older task. */
+/* The owner calls this when it has pushed a task. If an older task lies in the queue, the push of
+ * that one has notified, and the thread that looks for it sees the new task, too. So S, whose cache
+ * line all threads share, is read only if there is no older task. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: as in wsqi_notify. Besides, this thread sees that a thief has taken the older tasks, or
-     * that thief sees the new task when it notifies (wsqi_search_end, wsqi_notify_rest). */
+    /* I6: as in wsqi_notify. Besides, either this thread sees that a thief has taken the older
+     * tasks, or the thief sees the new task, and notifies (wsqi_search_end, wsqi_notify_rest). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* The owner may overwrite this request in wsqi_publish. But after that it sees, by J5, whether
-     * a thread is free for jobs, and publishes some; if it has none, the traps are set again. (A
-     * joiner that is awake is not seen. It asks again, at the latest before it sleeps.) */
+    /* The owner may overwrite this request in wsqi_publish. That is no harm: after that it sees, by
+     * J5, whether a thread is free for jobs, and publishes some; if it has none, it sets the traps
+     * again. (It does not see a joiner that is awake: that one asks again before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -4948,10 +4948,10 @@ static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(wor
  * tasks for 64 sleepers begins after the time of 12 wake-ups; with 3, of 23, and with 2, of 33.) */
 enum { WSQI_WAKES = 4 };
 
-/* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
- * of S, which all share, slows the wake-ups: of 512 tasks for 512 sleepers half have begun after
- * the time of 36 wake-ups; with 1 instead of 2, after 61. With 4, the sleepers that one step took
- * wait too long until they are woken (the 64 tasks above then need 24 wake-ups, not 12). */
+/* How many sleepers a thread takes out of S in one step. With fewer, it writes more often to the
+ * cache line of S, which all threads share: half of 512 tasks for 512 sleepers have begun after the
+ * time of 36 wake-ups; with 1 a step, of 61. With more, a sleeper that was taken waits longer until
+ * it is woken: with 4 a step, the last of the 64 tasks above begins after 24 wake-ups, not 12. */
 enum { WSQI_TAKEN = 2 };
 
 /* Returns a worker that has a public job, or NULL. Asks the workers that it finds without a public
@@ -4968,10 +4968,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks, until it has found enough. It stores two workers that have some in `where`,
- * or NULL. It looks at `most` workers: the caller, then the one from which the caller stole last,
- * and those after it. If there is no watcher, a full LIFO slot, a timer and a free driver count as
- * tasks, because they need a watcher. Relaxed: the caller's full barrier orders the reads. */
+/* Counts queued tasks, until it has found enough: in all lanes, and at up to `most` workers, first
+ * the caller, then the one from which the caller stole last, and those after it. where: two workers
+ * that have some, or NULL. If there is no watcher, a full LIFO slot, a timer and a free driver
+ * count, too, because they need a watcher. Relaxed: the caller's full barrier orders the reads. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5006,9 +5006,9 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 }
 
 /* Wakes sleepers for `amount` pieces of work, which lie at the workers `one` and `two` (NULL: not
- * known). The caller has passed a full barrier. It wakes none once S counts a searcher for each
- * piece, or only `spare` permits sleep. Each woken thread that finds work wakes others, so n
- * sleepers are awake after the time of about log n wake-ups. Returns whether it woke a sleeper. */
+ * known). The caller has passed a full barrier. It wakes WSQI_WAKES at most, and none once S counts
+ * a searcher for each piece, or only `spare` permits sleep. Each woken thread that finds work wakes
+ * others, so n sleepers are awake after about log n wake-up times. True: it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -5029,8 +5029,8 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* A loop publishes one job at a time, so a thread that searches already may take another one.
-     * So unless many threads search, those that do are added, and these jobs get other threads. */
+    /* The threads that search already may take other jobs, as each loop publishes one at a time. So
+     * unless many search, they are added here: wsqi_wake_some takes them for searchers of these. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. If S counts a searcher, that one finds the jobs. */
@@ -5043,14 +5043,13 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* When a searcher stops, it looks at this many workers, to wake others for their tasks. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Called after a full barrier. Wakes sleepers for the tasks in lanes and at `most` workers. If it
- * can wake none, it starts a stand-in, or asks a joiner for its permit. True: it woke one. */
+/* Called after a full barrier. Wakes sleepers for the tasks in lanes and at up to `most` workers.
+ * If it can wake none, it starts a stand-in, or asks a joiner for its permit. True: it woke one. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* For one task one searcher is enough. If there are more, threads that search already may find
-     * other work: they are added here, because wsqi_wake_some takes them for searchers of these. */
+    /* For one task one searcher is enough. For more, wsqi_notify_jobs has the reason. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5076,11 +5075,12 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Besides, if another worker has taken a guest's job: either this
-     * thread sees the guest, or that worker saw the tasks that this thread has finished. */
+    /* W4: as in wsqi_check_quiet. Besides, if another worker now takes a guest's job: this thread
+     * sees the guest in S, or that worker sees what this one has finished. So one checks. */
     wsqi_fence_rmw();
     /* Was this the last thread with work? A permit that S counts neither as sleeping nor as
-     * searching is held by a thread with work, which comes here later, or is in a guest's job. */
+     * searching is held by a thread with work, which comes here later. But wsq_pool_wait must not
+     * wait for a guest's job, in which that thread may be; so with guests, any news is checked. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
@@ -5100,8 +5100,8 @@ static void wsqi_search_end(wsqi_worker *self) {
     wsqi_fence_rmw();
     /* If a thread is woken here, it searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
-    /* No thread was woken. So the last searcher looks at all work, for those that sleep by now.
-     * A worker that goes to sleep after this looks itself. */
+    /* No thread was woken. So the last searcher looks at all work, on behalf of the threads that
+     * sleep by now. A thread that goes to sleep after this looks itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
         wsqi_pass_on(pool);
 }
