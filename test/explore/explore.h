@@ -90,7 +90,7 @@
 
 /* Atomic words that one execution may touch, and EXPLORE_FIBERS. */
 #ifndef EXPLORE_WORDS
-#define EXPLORE_WORDS 1024
+#define EXPLORE_WORDS 2048
 #endif
 
 /* Steps after which an execution counts as endless. */
