@@ -5418,9 +5418,12 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
-         * So this thread must see the producer's work. Pairs with I6. P4: as in wsqi_duty_end. */
+         * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* may wake this very thread */
+        /* P4: as in wsqi_duty_end. Besides, a thread that forks while the pool rests sees that this
+         * one asks for jobs. Otherwise its first job would stay private. */
+        wsqi_fence_sc();
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
