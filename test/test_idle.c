@@ -349,6 +349,110 @@ static void suspects(void) {
     pool_end(pool);
 }
 
+/* How much work a look counts, and where it saw some. */
+static void looks(void) {
+    wsq_pool *pool = still(WSQ_FIFO);
+    const wsqi_worker *where[2];
+    wsq_task tasks[4];
+    const unsigned owners[] = {0, 7, 7, 129};
+    CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 0);
+    CHECK(where[0] == NULL && where[1] == NULL);
+    wsqi_store_sc(&pool->timer_next, (uint64_t)5);
+    wsqi_store_sc(&wsqi_block(pool, 9)->lifo, &tasks[0]);
+    CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 2); /* both need a watcher */
+    CHECK(where[0] == wsqi_block(pool, 9) && where[1] == NULL);
+    wsqi_store_sc(&pool->watcher, 3u);
+    CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 0);
+    wsqi_store_sc(&wsqi_block(pool, 9)->lifo, NULL);
+    for (int lane = 0; lane < 3; lane++) wsqi_store_sc(&pool->lanes[lane].length, 2u);
+    CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 6);
+    for (int lane = 0; lane < 3; lane++) wsqi_store_sc(&pool->lanes[lane].length, 0u);
+    wsqi_store_sc(&pool->lanes[WSQ_LOW].incoming, &tasks[0]);
+    CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 1); /* they are not counted yet */
+    wsqi_store_sc(&pool->lanes[WSQ_LOW].incoming, NULL);
+    for (int i = 0; i < 4; i++) CHECK(wsq_ring_push(&wsqi_block(pool, owners[i])->ring, &tasks[i]));
+    CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 4);
+    CHECK(where[0] == wsqi_block(pool, 0) && where[1] == wsqi_block(pool, 7));
+    CHECK_EQ(wsqi_look_tasks(pool, where, 1), 1);
+    CHECK_EQ(wsqi_look_tasks(pool, where, 7), 1);
+    CHECK_EQ(wsqi_look_tasks(pool, where, 8), 3);
+    wsqi_worker *self = wsqi_block(pool, 20); /* as a worker: itself, then the one that it stole from last */
+    wsqi_block_enter(self);
+    for (unsigned source = 0; source < 2; source++) {
+        self->source = source != 0 ? 1 + 7 : 0;
+        CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 4);
+        CHECK_EQ(wsqi_look_tasks(pool, where, 2), source != 0 ? 2 : 0);
+        CHECK(source == 0 || where[0] == wsqi_block(pool, 7));
+    }
+    wsqi_block_leave(self);
+    for (int i = 0; i < 4; i++) CHECK(wsqi_ring_pop(&wsqi_block(pool, owners[i])->ring) == &tasks[i]);
+    wsqi_store_sc(&pool->timer_next, WSQI_NEVER);
+    wsqi_store_sc(&pool->watcher, 0u);
+    pool_end(pool);
+}
+
+/* What S says: is a thread free for jobs, may this one take some, are there threads for all permits? */
+static void numbers(void) {
+    wsq_pool *pool = still(WSQ_FIFO);
+    wsqi_worker *self = wsqi_block(pool, 5);
+    for (uint64_t searching = 0; searching < 3; searching++)
+        for (uint64_t sleeping = 0; sleeping < 4; sleeping++)
+            for (uint64_t count = 0; count < 4; count++) { /* of guests at work; of idle threads */
+                wsqi_store_sc(&pool->permits,
+                              searching * WSQI_SEARCHING + sleeping * WSQI_SLEEPING + count * (WSQI_ACTIVE + WSQI_IDLE));
+                CHECK_EQ(wsqi_jobs_wanted(pool), searching != 0 || sleeping > count);
+                CHECK_EQ(wsqi_jobs_allowed(self), sleeping + searching >= count);
+                self->searching = true;
+                CHECK_EQ(wsqi_jobs_allowed(self), sleeping + searching >= count + 1);
+                self->searching = false;
+                CHECK_EQ(wsqi_threads_suffice(pool, 0), count >= sleeping);
+                CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping + 1);
+                wsqi_store_sc(&pool->coming, 1u);
+                CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping);
+                wsqi_store_sc(&pool->coming, 0u);
+            }
+    set_s(pool, 0, 0, 0, false);
+    set_bit(pool->joiners, 129);
+    CHECK(wsqi_jobs_wanted(pool));
+    (void)wsqi_bitmap_claim(pool, pool->joiners, NULL);
+    for (size_t stack = 0; stack < 80; stack++) {
+        pool->config.stack_size = stack * WSQI_WAIT_BYTES;
+        CHECK_EQ(wsqi_wait_depth(pool), stack == 0 || stack > WSQI_WAIT_DEPTH ? WSQI_WAIT_DEPTH : stack);
+    }
+    pool_end(pool);
+}
+
+/* How many it wakes, and where these look first. */
+static void wakes_some(void) {
+    static const struct { uint32_t searching, spare, amount, woken; } rows[] = {
+        {0, 0, 1, 1}, {0, 0, 2, 2}, {0, 0, 3, 3}, {0, 0, 4, 4}, {0, 0, 9, 4}, {0, 8, 9, 2}, {0, 9, 9, 1}, {0, 10, 9, 0},
+        {1, 0, 1, 0}, {1, 0, 2, 1}, {2, 0, 9, 4},
+    };
+    wsq_pool *pool = still(WSQ_FIFO);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t wakes = wsqi_load_stat(&pool->wakes);
+        for (unsigned k = 100; k < 110; k++) {
+            set_bit(pool->sleepers, k);
+            wsqi_store_sc(&wsqi_block(pool, k)->lead, 0u);
+        }
+        set_s(pool, rows[i].searching, 10, 10, false);
+        CHECK_EQ(wsqi_wake_some(pool, wsqi_block(pool, 2), i % 2 != 0 ? wsqi_block(pool, 3) : NULL, rows[i].spare,
+                                rows[i].amount), rows[i].woken != 0);
+        uint64_t s = wsqi_load_sc(&pool->permits);
+        CHECK_EQ(wsqi_searching(s), rows[i].searching + rows[i].woken);
+        CHECK_EQ(wsqi_sleeping(s), 10 - rows[i].woken);
+        CHECK_EQ(wsqi_idle(s), 10 - rows[i].woken);
+        CHECK_EQ(wsqi_load_stat(&pool->wakes) - wakes, rows[i].woken);
+        for (unsigned k = 0; k < 10; k++) {
+            uint32_t lead = wsqi_load_sc(&wsqi_block(pool, 100 + k)->lead);
+            CHECK_EQ(lead, k >= rows[i].woken ? 0 : k % 2 != 0 && i % 2 != 0 ? 4 : 3);
+        }
+        while (wsqi_bitmap_claim(pool, pool->sleepers, NULL) >= 0) {}
+    }
+    set_s(pool, 0, 0, 0, false);
+    pool_end(pool);
+}
+
 /* How many tasks a worker takes from the global queue at once. */
 static void room(void) {
     for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
@@ -377,6 +481,9 @@ int main(void) {
     RUN(watches);
     RUN(suspects);
     RUN(room);
+    RUN(looks);
+    RUN(numbers);
+    RUN(wakes_some);
     RUN(one_worker);
     RUN(two_workers);
     RUN(many_workers);
