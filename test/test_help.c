@@ -401,8 +401,130 @@ static void asks(void) {
     pool_end(pool);
 }
 
+/* ---- step by step, in a pool that no other thread runs: what a waiting thread takes out of a queue ---- */
+
+enum { FEW = 11 };
+
+static step queued[FEW];
+
+static wsq_poll runs_once(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    return WSQ_DONE;
+}
+
+static wsq_pool *still(unsigned workers, wsq_order order) {
+    return pool_new((wsq_config){.workers = workers, .caller_runs = true, .order = order});
+}
+
+static wsq_task *of(int i) { return &queued[i].task; }
+
+/* Is this the list, oldest first? The numbers end with -1. */
+static bool is_list(const wsq_task *first, const int *numbers) {
+    for (; first != NULL && *numbers >= 0 && first == of(*numbers); first = wsqi_get(&first->next)) numbers++;
+    return first == NULL && *numbers < 0;
+}
+
+/* The awaited task, if it is among the eight oldest; the others stay in order. */
+static void out_of_a_lane(void) {
+    wsq_pool *pool = still(2, WSQ_FIFO);
+    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    wsqi_worker *sleeper = wsqi_block(pool, 1);
+    for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
+    CHECK(wsqi_take_awaited(pool, of(0), NULL) == NULL);
+    for (int i = 0; i < FEW - 1; i++) CHECK_EQ(wsq_spawn(pool, of(i)), WSQ_OK);
+    CHECK(wsqi_take_awaited(pool, of(8), NULL) == NULL);
+    CHECK_EQ(wsqi_load_acq(&lane->helped), 0);
+    CHECK(is_list(lane->ready, (const int[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1}));
+    CHECK(wsqi_take_awaited(pool, of(7), NULL) == of(7));
+    CHECK(wsqi_take_awaited(pool, of(0), NULL) == of(0));
+    CHECK(is_list(lane->ready, (const int[]){1, 2, 3, 4, 5, 6, 8, 9, -1}));
+    CHECK(wsqi_take_awaited(pool, of(9), NULL) == of(9));
+    CHECK(lane->last == of(8));
+    CHECK_EQ(wsqi_load_acq(&lane->helped), 3);
+    CHECK_EQ(wsqi_load_acq(&lane->length), 7);
+    CHECK_EQ(wsq_spawn(pool, of(10)), WSQ_OK);
+    wsqi_store_sc(&lane->lock, 1u);
+    CHECK(wsqi_take_awaited(pool, of(1), NULL) == NULL); /* not while another thread has the lane */
+    wsqi_store_sc(&lane->lock, 0u);
+    wsqi_store_sc(&pool->lanes[WSQ_HIGH].count, 1u);
+    CHECK(wsqi_take_awaited(pool, of(1), NULL) == NULL); /* nor before an urgent task */
+    wsqi_store_sc(&pool->lanes[WSQ_HIGH].count, 0u);
+    pool->workers = 1;
+    CHECK(wsqi_take_awaited(pool, of(2), NULL) == NULL); /* nor, with one worker, before an older one */
+    CHECK(is_list(lane->ready, (const int[]){1, 2, 3, 4, 5, 6, 8, 10, -1}));
+    for (int i = 1; i < 7; i++) CHECK(wsqi_take_awaited(pool, of(i), NULL) == of(i));
+    pool->workers = 2;
+    for (int left = 1; left >= 0; left--) { /* it wakes another one for what it leaves */
+        wsqi_or_sc(&pool->sleepers[0], wsqi_bit(sleeper));
+        wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
+        CHECK(wsqi_take_awaited(pool, of(left ? 8 : 10), NULL) == of(left ? 8 : 10));
+        CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), left ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
+    }
+    wsqi_store_sc(&pool->permits, (uint64_t)0);
+    wsqi_store_sc(&pool->sleepers[0], (uint64_t)0);
+    for (int i = 0; i < FEW; i++) wsqi_chain_push(&lane->incoming, of(i), of(i));
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    pool_end(pool);
+}
+
+/* The awaited task out of the own queue; others that were in front of it go to the back. */
+static void out_of_the_own_queue(void) {
+    wsq_pool *pool = still(2, WSQ_FIFO), *lifo = still(2, WSQ_LIFO);
+    wsqi_worker *self = wsqi_block(pool, 1), *newest_first = wsqi_block(lifo, 1);
+    size_t left = 4;
+    for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
+    for (int i = 0; i < 4; i++) CHECK(wsq_ring_push(&self->ring, i == 3 ? wsqi_marked(of(i)) : of(i)));
+    CHECK(wsqi_take_back(self, of(1), NULL, &left) == of(1));
+    CHECK_EQ(left, 2);
+    wsqi_store_sc(&self->lifo, of(4));
+    CHECK(wsqi_take_back(self, of(4), NULL, &left) == of(4));
+    CHECK_EQ(left, 2);
+    wsqi_store_sc(&self->lifo, of(4));
+    left = 3;
+    CHECK(wsqi_take_back(self, of(9), NULL, &left) == NULL); /* all, once */
+    CHECK_EQ(left, 0);
+    const void *const wanted[] = {of(2), wsqi_marked(of(3)), of(0), of(4)};
+    for (int i = 0; i < 4; i++) CHECK(wsqi_ring_pop(&self->ring) == wanted[i]);
+    CHECK_EQ(wsqi_queue_length(self), 0);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_deque_push(&newest_first->deque, of(i)), WSQ_OK);
+    left = 2;
+    CHECK(wsqi_take_back(newest_first, of(0), NULL, &left) == NULL); /* only the newest is in reach */
+    left = 2;
+    CHECK(wsqi_take_back(newest_first, of(1), NULL, &left) == of(1));
+    CHECK(wsq_deque_pop(&newest_first->deque) == of(0));
+    pool_end(pool);
+    pool_end(lifo);
+}
+
+/* All that a thread leaves, in order: what came from the global queue goes to its front. */
+static void to_the_global_queue(void) {
+    static const int wanted[][6] = {{-1}, {4, -1}, {1, -1}, {4, 1, -1}, {0, 2, -1}, {0, 2, 4, 1, 3, -1}};
+    wsq_pool *pool = still(2, WSQ_FIFO);
+    wsqi_worker *self = wsqi_block(pool, 1);
+    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
+    for (int kind = 0; kind < 6; kind++) {
+        if (kind == 1 || kind == 3 || kind == 5) wsqi_store_sc(&self->lifo, of(4));
+        for (int i = 0; i < 4; i++) /* 0 and 2 are marked */
+            if (kind == 5 || (kind >= 4 && i % 2 == 0) || ((kind == 2 || kind == 3) && i == 1))
+                CHECK(wsq_ring_push(&self->ring, i % 2 == 0 ? wsqi_marked(of(i)) : of(i)));
+        self->lifo_left = 3;
+        CHECK_EQ(wsqi_spill_all(self), kind != 0);
+        CHECK_EQ(self->lifo_left, 0);
+        CHECK(wsqi_queue_length(self) == 0 && wsqi_load_acq(&self->lifo) == NULL);
+        wsqi_store_locked(&lane->length, wsqi_inject_collect(lane));
+        CHECK(is_list(lane->ready, wanted[kind]));
+        lane->ready = lane->last = NULL;
+        wsqi_store_sc(&lane->length, 0u);
+    }
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_help");
+    RUN(out_of_a_lane);
+    RUN(out_of_the_own_queue);
+    RUN(to_the_global_queue);
     RUN(no_more_than_workers);
     RUN(of_any_kind);
     RUN(not_here);

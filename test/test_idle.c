@@ -352,7 +352,7 @@ static void suspects(void) {
 /* How much work a look counts, and where it saw some. */
 static void looks(void) {
     wsq_pool *pool = still(WSQ_FIFO);
-    const wsqi_worker *where[2];
+    const wsqi_worker *where[2] = {wsqi_block(pool, 1), wsqi_block(pool, 1)};
     wsq_task tasks[4];
     const unsigned owners[] = {0, 7, 7, 129};
     CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 0);
