@@ -437,7 +437,7 @@ static void out_of_a_lane(void) {
     CHECK(is_list(lane->ready, (const int[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1}));
     CHECK(wsqi_take_awaited(pool, of(7), NULL) == of(7));
     CHECK(wsqi_take_awaited(pool, of(0), NULL) == of(0));
-    CHECK(is_list(lane->ready, (const int[]){1, 2, 3, 4, 5, 6, 8, 9, -1}));
+    CHECK(is_list(lane->ready, (const int[]){1, 2, 3, 4, 5, 6, 8, 9, -1}) && lane->last == of(9));
     CHECK(wsqi_take_awaited(pool, of(9), NULL) == of(9));
     CHECK(lane->last == of(8));
     CHECK_EQ(wsqi_load_acq(&lane->helped), 3);
