@@ -5122,12 +5122,12 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* ---- the watcher ---- */
 
-/* Between two looks of the watcher. A guess: nobody notices it, and most tasks are shorter. */
+/* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* a bit of `watcher`: not only timers, but slots, too */
 
-/* Makes the watcher look again. If there is none, wakes an idle thread, so that one becomes it. The
- * caller has filled a slot, set a new first timer, or left the driver, and then read `watcher`. */
+/* Makes the watcher look again; if there is none, wakes an idle thread to become it. The caller has
+ * filled a slot, set a new first timer, or left the driver, and then read `watcher`. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -5144,22 +5144,22 @@ static bool wsqi_slots_full(wsq_pool *pool) {
     return false;
 }
 
-/* Makes an idle worker the watcher, if one is needed and there is none. Returns whether it did. */
+/* The idle owner becomes the watcher, if there is none, and a timer is set, a slot is full, or the
+ * driver is free. Returns whether it did. */
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: either this thread sees a new timer, or its setter sees no watcher, and wakes a thread
-     * to become it. Otherwise no thread would wait for it. Pairs with I11. */
+    /* I10: either this thread sees a new timer, or the thread that set it sees no watcher, and
+     * wakes one. Otherwise no thread would wait for the timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
-     * thread that does not see the watcher yet wakes another worker. This extra wake-up is
-     * harmless, but not needed: wsqi_watch_until looks again. Failure: another worker watches. */
+    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. If a
+     * thread still sees no watcher, it wakes another one: no harm. Failure: another one watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
 /* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: it looks again after this store: before, other threads relied on this watcher. */
+    /* I10: it looks again after this store, because until then others relied on this watcher. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
@@ -5171,15 +5171,15 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        /* I10: the second look sees a full slot, or the thread that fills it wakes the watcher. */
+        /* I10: either this look sees a full slot, or the thread that fills it wakes the watcher. */
         wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: if a timer's setter saw no watcher, the timer is visible here. Pairs with I11. */
+    /* I10: a timer whose setter saw no watcher is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
-    /* If all permits are in use, a working thread fires the timer in its turn; this one waits. */
+    /* If all permits are in use, a working thread fires a due timer in its turn, so this waits. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         timer = now + WSQI_WATCH_NS;
     return timer < until ? timer : until;
@@ -5220,7 +5220,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     }
     self->driving = WSQI_DRIVING_NOT;
     /* V2: the driver's next thread sees what wait and dispatch have written. Pairs with V1. I11:
-     * this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
+     * either this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
     wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1);
     uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the store */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
@@ -5242,14 +5242,13 @@ static void wsqi_wake_self(wsqi_worker *self) {
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: the bit that is cleared next orders it (I5). Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
-    /* I5: this thread has woken itself only if it clears the bit. If the bit is gone, another
-     * thread has claimed it (I3), and gives the token. */
+    /* I5: only one thread clears the bit: this one, or the one that wakes it (I3). */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Another thread is waking this one, and has taken an idle thread out of S, too: puts one
-          * back. Relaxed: the waker has counted this thread as a searcher, so it will look. */
+    else /* Both threads have taken an idle thread out of S, so this one puts one back. Relaxed: the
+          * waker has counted this thread as a searcher, so this thread will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
@@ -5270,7 +5269,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* The time stays in the pool for the next watcher, if this thread is woken for work before. */
+    /* When to look next: in the pool, for the next watcher, if this thread is woken before then. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5298,9 +5297,9 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* An idle owner sleeps once: until it gets a token, until `deadline`, until park_timeout_ns is up,
- * or, if it is the watcher, until it must look. If it has the driver, it sleeps in the driver's
- * wait. Returns whether it is still the watcher. */
+/* An idle owner sleeps once, in the driver's wait if it has the driver: until it gets a token,
+ * until `deadline`, until park_timeout_ns is up, or, if it is the watcher, until it must look.
+ * Returns whether it is still the watcher. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5308,8 +5307,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    /* A watcher whose time is up looks before it sleeps. Otherwise calls that wake it early each
-     * time would keep it from ever looking. */
+    /* A watcher whose time is up does not sleep first. Otherwise a driver that has events each time
+     * (see the return below) would keep it from ever looking. */
     if (!watching || wsqi_clock_ns() < until)
         wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->driving == WSQI_DRIVING_EVENTS || !wsqi_asleep(self)) return watching;
@@ -5387,9 +5386,10 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->slept_at = run;
 }
 
-/* The owner found no work, or has no permit. It is idle until another thread wakes it: then it has
- * a permit, and S counts it as a searcher. It also goes on, with a permit if one sleeps, when a
- * pinned task or an event comes, it must leave, `wait` (or NULL) ends, or the pool is over. */
+/* The owner found no work, or has no permit. It sleeps until another thread wakes it: then it has a
+ * permit, and S counts it as a searcher. Or it wakes itself, with a permit only if one sleeps: for
+ * a pinned task, an event, a timer, a full slot, or a task that a time-out finds; when `wait` ends
+ * (if that is NULL: when it is dismissed); and when the pool is over. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -5405,7 +5405,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         self->use = WSQI_USE_COMMON;
         /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: this thread sees a permit that another one gives back now, or the giver no longer
+        /* I8: either this thread sees a permit that is given back now, or the giver no longer
          * counts this thread twice. Otherwise neither would see that the permit lacks a thread. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
@@ -5443,9 +5443,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_woke(pool); /* its full barrier is I6 for wsqi_notify_tasks below */
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
-    /* If this thread searches now, it wakes another thread to watch when its search ends (I9). */
+    /* Another thread may have to watch now. A searcher looks for that when its search ends (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
-    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S counts it as idle again */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* P6: no thread reads an old 1 later */
 }
 
 /* ==========================================================================
