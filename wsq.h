@@ -8246,7 +8246,7 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 #define WSQI_LOOK_NS 50000u
 
 /* A thread outside looks for the end of its wait before it sleeps, because the end may be near. So
- * does a helper in the waits of its tasks (users/inside_8: 8 us, without that look 27). If the
+ * does a helper in the waits of its tasks (users/inside_8: 9 us, without that look 27). If the
  * looks of four waits in a row were too short, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
