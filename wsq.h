@@ -5467,14 +5467,14 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         else wsqi_set(&oldest->next, next);
         oldest = next;
     }
-    uint32_t lane = wsq_random_next(&self->random); /* any: spreads the tasks for several takers */
+    uint32_t lane = wsq_random_next(&self->random); /* any lane, so that takers spread */
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner gets the task, or a thief does. The order does not matter for that, because
+    /* I11: either the owner gets the task, or a thief does. No order is needed for that, because
      * the owner itself has filled the slot. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
@@ -5546,8 +5546,8 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
-/* The owner fills its LIFO slot; a task that was in it moves to its queue. No sleeper is woken for
- * the task in the slot. But if no thread watches the slots, an idle thread is woken to do so. */
+/* The owner fills its LIFO slot; a task that was in it moves to its queue. No thread is woken to
+ * run the task in the slot; but if none watches the slots, one is woken to do so. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: the task is visible to a thief. And either this thread sees the watcher and sleepers, or
@@ -5608,7 +5608,7 @@ static bool wsqi_singly(const wsqi_worker *self) {
 }
 
 /* How many tasks the owner can take from the global queue. has: it has a task to run already, so
- * these go to the back of its ring. A deque runs the newest first: they would delay its own. */
+ * these go to the back of its ring. (A deque would run them before its own, so it gets none.) */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5622,7 +5622,7 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
-    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each lane in turn */
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* a new one each turn */
     wsq_task *next = NULL, *one;
     bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
@@ -5637,7 +5637,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Searchers may have missed the tasks while they moved. (A searcher notifies when it stops.) */
+    /* Searchers may have missed tasks while they moved. (A searcher notifies when it stops.) */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
@@ -5707,11 +5707,11 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 }
 
 /* Takes the task of a slot if the slot's owner has begun no task since another thread last looked
- * (in a caller_runs pool always). If that is too early, it only runs early, on another core. */
+ * (in a caller_runs pool always). If the theft is early, the task just runs on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* This is read last, because each spawn of the victim writes this cache line. */
+    /* The counter is read last, because each spawn of the victim writes its cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5723,8 +5723,8 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals, if `queue`, half of the victim's ring, or one task of its deque; or else, if `slot`, the
- * task of its slot. */
+/* Steals, if `queue`, up to half of the victim's ring, or one task of its deque; or else, if
+ * `slot`, the task of its slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool queue, bool slot) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -7198,7 +7198,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* the previous task has ended, so the cleanup may wait for it */
+        self->frame.task = NULL; /* else a wait of the cleanup takes the last task for running */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7231,8 +7231,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* wsq_pool_wait does not wait for jobs, so this thread reports ended tasks before the job. (In
      * a join it has done so before, unless tasks ran in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees the one in wsq_pool_wait, or that one sees the ends. Pairs
-         * with W5. (After the stores below, a barrier would have to wait for them.) */
+        /* W4: either this thread sees the one in wsq_pool_wait, or that one sees the ended tasks.
+         * Pairs with W5. (After the stores below, a barrier would have to wait for them.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
@@ -7264,9 +7264,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- looks at other workers ---- */
 
-/* May this worker take jobs? A guest (a thread in wsq_run) works in the place of one worker. So if
- * more guests work than there are other permits that sleep or search, the worker leaves jobs to the
- * guests. The last searcher looks for jobs once more before it sleeps. */
+/* May this worker take jobs? A guest works in the place of one worker. So if more guests work than
+ * there are other permits that sleep or search, the worker leaves jobs to the guests. The last
+ * searcher looks for jobs once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
@@ -7282,9 +7282,9 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed the tasks while they moved, and the victim did not
-     * notify for tasks that it pushed behind them. Either this thread sees these in the
-     * victim's queue, or the victim sees the older ones gone, and notifies (wsqi_notify_pushed). */
+    /* I6: the last searcher may have missed the stolen tasks while they moved. And the victim does
+     * not notify for a task that it pushes behind others: either this thread sees that task in the
+     * victim's queue, or the victim sees the others gone, and notifies (wsqi_notify_pushed). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7319,7 +7319,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
         for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* Reads each word of the bitmap only once, because all workers write to it. */
+            /* Not read for each victim: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
@@ -7393,8 +7393,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
-    /* If the ring was empty then, the thread may have been idle, and have just fetched tasks that
-     * are younger than this worker's own. (A deque has another order.) */
+    /* Its ring is robbed only while a task of the earlier look is in it: later ones may be younger
+     * than this worker's own. (A deque has another order.) */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     bool queue = older || pool->config.order == WSQ_LIFO;
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, queue, true) : NULL;
@@ -7414,7 +7414,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
-    /* A dispatch then wakes no thread for each task: the end of this thread's search does that. */
+    /* While S counts a searcher, a dispatch wakes no thread. The end of the search wakes some. */
     if (!self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
@@ -7463,7 +7463,7 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 }
 
 /* Between two rounds of a search that lasts spin_ns: looks for all that wakes a sleeper. False: the
- * search must end, for a wait is over, the thread must leave, or a slot may be robbed. */
+ * search must end, because a wait is over, the thread must leave, or a slot may be robbed. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7485,10 +7485,10 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
  * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
- * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) A
- * result of the first look counts, too, but not in a pool with a driver, where each batch of events
- * wakes a helper. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of processor
- * time for a request, and 38 instead of 47 us for an answer; Xeon, KVM.) */
+ * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) What
+ * the first look finds counts, too, but not in a pool with a driver, where each batch of events
+ * wakes a second worker. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of
+ * processor time for a request, and 38 instead of 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7505,9 +7505,9 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
  * S, so S counts the worker as a searcher (if it was not woken as one) only after its first look;
  * and if another thread searches, only when the search ends without a result. But a search that
- * lasts spin_ns, and any in a caller_runs pool, is counted from its first round on. For
- * wsqi_search_begin also calls the threads that wait for the pool, if this worker is the last to
- * run dry, and they must not wait for spin_ns. */
+ * lasts spin_ns, and any in a caller_runs pool, is counted from its first round on: if this worker
+ * is the last to run dry, wsqi_search_begin calls the threads in wsq_pool_wait, and these must not
+ * wait for spin_ns. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
@@ -7568,12 +7568,12 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        task = wsqi_take_local(self); /* woken by a timer, or in the slot */
+        task = wsqi_take_local(self); /* queued by a timer, or left in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
         if (again) continue;
-        wsqi_group_flush(self); /* the last worker to run dry must see which tasks have ended */
+        wsqi_group_flush(self); /* so that the last worker to run dry sees which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
@@ -7622,20 +7622,20 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue leaves this to us */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may omit this */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* Makes this thread the one that works. False: another one is; or it is no caller_runs pool. */
+/* Makes this thread the one that works. False: another one works; or not caller_runs. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (!pool->config.caller_runs) return false;
     if (wsqi_local(pool) != NULL) return true;
     /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
-     * thread works. It finds WANTED when it leaves, and calls this one. */
+     * thread works. It finds WANTED when it leaves, and calls the waiting threads. */
     if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
         wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8: as above */
         return false;
@@ -7677,8 +7677,8 @@ static bool wsqi_pump_run(wsq_pool *pool) {
 /* Runs one task on this thread, as some worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first worker looks everywhere, except into the inboxes of the others. So these run
-         * only if their inboxes are not empty. */
+        /* The first worker has looked everywhere, except into the inboxes of the others. So each of
+         * these runs only if its inbox is not empty. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_run(pool)) return true;
     }
