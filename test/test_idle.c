@@ -453,6 +453,44 @@ static void wakes_some(void) {
     pool_end(pool);
 }
 
+static unsigned jobs_run;
+
+static void run_stolen(wsq_ctx ctx, wsq_job *job) {
+    CHECK(wsqi_worker_of(ctx)->index == 5 && wsqi_load_acq(&job->thief) == 6);
+    jobs_run++;
+}
+
+/* A theft takes the oldest job, and says who has it; if none is left, the victim is asked for more. */
+static void steals(void) {
+    wsq_pool *pool = still(WSQ_FIFO);
+    wsqi_worker *self = wsqi_block(pool, 5), *victim = wsqi_block(pool, 9);
+    uint32_t start = wsqi_entry_index(wsqi_base(victim));
+    wsq_job jobs[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        wsqi_set(&jobs[i].fn, run_stolen);
+        wsqi_store_init(&jobs[i].done, (uint32_t)WSQI_JOB_PUBLIC);
+        wsqi_store_init(&jobs[i].thief, 0u);
+        wsqi_set(&wsqi_entry_at(victim, start + i)->job, &jobs[i]);
+    }
+    wsqi_store_sc(&victim->range, wsqi_range_pack(start + 2, start));
+    CHECK_EQ(wsqi_range_length(victim), 2);
+    for (unsigned i = 0; i < 3; i++) {
+        wsqi_store_sc(&victim->front.fork_trap, wsqi_full_mark(victim));
+        wsqi_store_sc(&victim->front.join_trap, wsqi_full_mark(victim));
+        wsqi_store_sc(&self->lead, 0u);
+        CHECK_EQ(wsqi_job_steal(self, victim), i < 2);
+        CHECK_EQ(jobs_run, i < 2 ? i + 1 : 2);
+        CHECK(i == 2 || wsqi_load_acq(&jobs[i].done) == WSQI_JOB_DONE);
+        CHECK_EQ(wsqi_load_acq(&self->lead), i < 2 ? 10 : 0);
+        CHECK_EQ(wsqi_load_acq(&victim->front.fork_trap) == NULL, i != 0);
+        CHECK_EQ(wsqi_load_acq(&victim->front.join_trap) == WSQI_TRAP_SET, i != 0);
+        CHECK_EQ(wsqi_load_stat(&self->counters.jobs_stolen), i < 2 ? i + 1 : 2);
+    }
+    CHECK(self->frame.outer == NULL && self->frame.task == NULL);
+    wsqi_store_sc(&victim->range, wsqi_range_pack(start, start));
+    pool_end(pool);
+}
+
 /* How many tasks a worker takes from the global queue at once. */
 static void room(void) {
     for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
@@ -484,6 +522,7 @@ int main(void) {
     RUN(looks);
     RUN(numbers);
     RUN(wakes_some);
+    RUN(steals);
     RUN(one_worker);
     RUN(two_workers);
     RUN(many_workers);
