@@ -487,8 +487,59 @@ static void steals(void) {
         CHECK_EQ(wsqi_load_stat(&self->counters.jobs_stolen), i < 2 ? i + 1 : 2);
     }
     CHECK(self->frame.outer == NULL && self->frame.task == NULL);
+    /* Before the job it tells a thread in wsq_pool_wait of ended tasks, if the job may be a guest's. */
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+    wsqi_store_sc(&pool->waiters, 1u);
+    for (unsigned i = 0; i < 8; i++) {
+        (void)wsqi_wait_listen(&wait);
+        wsqi_store_sc(&pool->permits, i % 2 * WSQI_GUEST);
+        self->help_depth = i / 2 % 2;
+        self->reported = i / 4 != 0 ? UINT64_MAX : 0;
+        wsqi_store_sc(&victim->range, wsqi_range_pack(start + 1, start));
+        CHECK(wsqi_job_steal(self, victim));
+        CHECK_EQ(wsqi_wait_called(&wait), i % 2 != 0 && (i / 2 % 2 == 0 || i / 4 != 0));
+    }
+    wsqi_wait_end(&wait);
+    wsqi_store_sc(&pool->waiters, 0u);
+    wsqi_store_sc(&pool->permits, (uint64_t)0);
     wsqi_store_sc(&victim->range, wsqi_range_pack(start, start));
+    self->help_depth = 0;
     pool_end(pool);
+}
+
+static void *returns(void *arg) { return arg; }
+
+/* Futures that were called or cancelled while they lay in a lane are taken out of it; the others stay in order. */
+static void sweeps(void) {
+    for (unsigned cancelled = 0; cancelled < 32; cancelled++) {
+        wsq_pool *pool = still(WSQ_FIFO);
+        wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+        wsq_future *futures[5];
+        const wsq_task *left[5];
+        unsigned kept = 0;
+        uint64_t count = 7;
+        CHECK(wsqi_tombstones_sweep(pool, lane, &count) && count == 7); /* it is empty */
+        for (unsigned i = 0; i < 5; i++) CHECK_EQ(wsq_submit(pool, returns, NULL, &futures[i]), WSQ_OK);
+        for (unsigned i = 0; i < 5; i++) {
+            if ((cancelled >> i & 1) != 0) CHECK(wsq_future_cancel(futures[i]));
+            else left[kept++] = &futures[i]->task;
+        }
+        wsqi_store_sc(&lane->lock, 1u);
+        CHECK(!wsqi_tombstones_sweep(pool, lane, &count) && count == 7); /* another thread has it */
+        wsqi_store_sc(&lane->lock, 0u);
+        CHECK(wsqi_tombstones_sweep(pool, lane, &count));
+        CHECK_EQ(count, 7 + 5 - kept);
+        CHECK_EQ(wsqi_load_acq(&lane->length), kept);
+        CHECK_EQ(wsqi_load_acq(&lane->lock), 0);
+        const wsq_task *task = lane->ready;
+        for (unsigned i = 0; i < kept; i++, task = wsqi_get(&task->next)) CHECK(task == left[i]);
+        CHECK(task == NULL && lane->last == (kept != 0 ? left[kept - 1] : NULL));
+        wsqi_count_finished(wsqi_block(pool, 0), 5 - kept);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        for (unsigned i = 0; i < 5; i++) wsq_future_drop(futures[i]);
+        pool_end(pool);
+    }
 }
 
 /* How many tasks a worker takes from the global queue at once. */
@@ -523,6 +574,7 @@ int main(void) {
     RUN(numbers);
     RUN(wakes_some);
     RUN(steals);
+    RUN(sweeps);
     RUN(one_worker);
     RUN(two_workers);
     RUN(many_workers);
