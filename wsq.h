@@ -2146,8 +2146,8 @@ typedef struct wsqi_front {
 
 #define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
 
-/* This keeps gcc from computing the block's address once and keeping it in a register from fork to
- * join. To compute it twice costs two instructions, but is cheaper (fib: 1.25 instead of 1.38 ns a
+/* Makes gcc compute the block's address in the join once more. That costs two instructions, but a
+ * register that holds the address from fork to join would cost more (fib: 1.38 instead of 1.25 ns a
  * fork; gcc 12, Zen 5). Clang computes it twice anyway; there this macro would cost a move. */
 #if defined(WSQI_OPAQUE)
 #elif defined(WSQI_GNU) && !defined(__clang__)
@@ -2175,10 +2175,10 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
-/* This offers the job to idle workers: fn(ctx, job) will be called once. `*ctx` is the caller's own
- * context, and is advanced. The function that forks a job must join it, by wsq_join or wsq_reclaim,
- * the newest job first, and the job's memory must stay until then. Call this inside a run, a job or
- * a task. When the job stack is full, the job runs here immediately. */
+/* This offers the job to idle workers: one of them, or else the join, calls fn(ctx, job). `*ctx` is
+ * the caller's own context; this advances it. The function that forks a job must join it, by
+ * wsq_join or wsq_reclaim, the newest job first, and the job's memory must stay until then. Call
+ * this inside a run, a job or a task. When the job stack is full, the job runs here immediately. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
     wsqi_check_ctx(entry);
@@ -2196,7 +2196,7 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
  * job is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then fork did not advance it */
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* fork may not have moved *ctx */
     wsqi_check_ctx(full ? *ctx : entry);
     WSQ_ASSERT("join the newest job first, and in the function that forked it" &&
                (full || wsqi_get(&entry->job) == job));
@@ -2214,8 +2214,8 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
 
 /* This joins the newest job that the caller has forked: when it returns, the job is done, and what
  * the job did is visible. If no other worker took the job, it runs here. While another worker runs
- * it, this one helps with other jobs, never with tasks, and then sleeps. `*ctx` is the context that
- * wsq_fork advanced; this takes it back. */
+ * it, this one runs other jobs, never tasks, and sleeps if there are none. `*ctx` is the context
+ * that wsq_fork advanced; this takes it back. */
 static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
     if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
 }
@@ -2229,9 +2229,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #ifndef WSQ_IMPLEMENTED
 #define WSQ_IMPLEMENTED
 
-/* Warnings that other projects turn on for their own code, and that make no sense here:
- * declarations after statements, declarations that a header repeats, casts that only other machines
- * need, guesses about aliasing. */
+/* Turns off warnings that other projects turn on for their own code: about declarations after
+ * statements, repeated declarations, casts that only other machines need, and aliasing. */
 #if defined(WSQI_GNU)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-aliasing"
@@ -7690,25 +7689,24 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
- *            pinned to it, or that it waits for. A thread that blocks moves its queued tasks to the
- *            global queue (wsqi_spill_all), gives its permit back, and then looks at all queues, as
- *            an idle thread does. A thread that waits for a task or group does this only if an idle
- *            thread can use the permit; otherwise it keeps the permit, and runs other tasks in the
- *            middle of its own. A thread that goes on takes a permit if one sleeps. If none does,
- *            it ends its task without a permit, moves its queued tasks to the global queue, and is
- *            idle; but first it seeks a permit for a moment, and a thread that blocks meanwhile
- *            passes its own on (wsqi_permit_pass). A stand-in is started when a permit sleeps or is
- *            about to, and no idle thread could use it. It stays until the pool is over. A guest
- *            takes no tasks and no permit: S counts it as at work, and for each guest one sleeper
- *            leaves jobs to it. (A thread in wsqi_wait_help has a guest's block, and a permit.)
- * Writers:   permit: its thread; the thread that wakes an idle one hands it over with the token,
- *            and a thread that blocks by clearing a seat. A seat: any thread, by CAS. started: the
- *            holder of the pool's lock.
+ *            pinned to it, or that it waits for. A thread that blocks passes its permit to a thread
+ *            that seeks one, or lets it sleep, and moves its queued tasks to the global queue. In a
+ *            wait for a task or group it does so only if another thread can use the permit;
+ *            otherwise it keeps the permit, and runs other tasks in the middle of its own. A thread
+ *            that goes on takes a permit if one sleeps. If none does, it runs its task to the end
+ *            without one, moves its queued tasks to the global queue, seeks a permit for a moment,
+ *            and is idle. A stand-in is started when a permit sleeps or is about to, and no idle
+ *            thread could use it. The stand-in stays until the pool is over. A guest takes no tasks
+ *            and no permit: S counts it as at work, and for each guest at work one sleeper leaves
+ *            jobs to the guests. (A helper has a guest's block, but also a permit.)
+ * Writers:   permit: its thread. The thread that wakes an idle one hands it over with the token; a
+ *            thread that blocks hands it over by clearing a seat. A seat: any thread, by CAS.
+ *            started: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* For a thread that starts or goes on: takes a permit if one sleeps. A guest takes none, but S
- * counts it as at work from then on, so sleepers leave jobs to it. (Rejected: a permit for guests.
+/* A thread that starts or goes on takes a permit; false: none sleeps. A guest takes none, but S
+ * counts it as at work from here on, so sleepers leave jobs to it. (Rejected: a permit for guests.
  * With one worker, tasks then waited for the run's end, and a cancelling shutdown hung.) */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -7727,13 +7725,13 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     return false;
 }
 
-/* For a thread that blocks in a task, has ended one without a permit, or leaves the pool: moves its
- * queued tasks to the global queue, gives its permit back if it has one, and notifies. */
+/* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
+ * notifies: the thread blocks in a task, has ended one without a permit, or leaves the pool. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool guest = self->use == WSQI_USE_GUEST, permit = self->permit;
     wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
-    if (self->searching) wsqi_search_end(self); /* its waker has made it a searcher, in a wait */
+    if (self->searching) wsqi_search_end(self); /* it was woken in a wait, as a searcher */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
     if (!permit) {
@@ -7743,9 +7741,9 @@ static void wsqi_permit_give(wsqi_worker *self) {
     }
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
-    /* W4: either this thread sees a waiter for the pool, or the waiter sees the ended tasks. I8:
-     * either a producer sees this permit asleep, or this thread sees its task. I6: either a sleeper
-     * sees the spilled tasks, or this thread sees the sleeper. */
+    /* W4: either this thread sees a waiter for the pool, and calls it, or that one sees which tasks
+     * have ended. I8: either a producer sees this permit asleep, or this thread sees the new task.
+     * I6: either a sleeper sees the spilled tasks, or this thread sees it, and wakes it. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
@@ -7778,7 +7776,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
 
 /* Makes a block. The caller holds the pool's lock, and then counts the block. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by a start that failed */
+    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by a failed start */
     if (block == NULL) {
         block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
         if (block == NULL) return NULL;
@@ -7795,7 +7793,7 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
-/* The thread enters a block that it has taken: its innermost one until wsqi_block_leave. */
+/* The thread enters a block that it has taken, its innermost one until wsqi_block_leave. */
 static void wsqi_block_enter(wsqi_worker *block) {
     block->outer = wsqi_self_get();
     wsqi_self_set(block);
@@ -7804,13 +7802,13 @@ static void wsqi_block_enter(wsqi_worker *block) {
 static void wsqi_block_leave(wsqi_worker *block) { wsqi_self_set(block->outer); }
 
 static void wsqi_lease_end(wsqi_worker *block) {
-    /* B5: what this thread did in the block is visible to the next one. Pairs with B4. Relaxed:
-     * until the store only a dismissal can change the word, and it comes too late. */
+    /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. Relaxed:
+     * only a dismissal could change the word before the store, and this thread leaves anyway. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* Takes a guest's block: for wsq_run or, if `above`, for a task inside a wait; each kind has its
- * own. NULL: all WSQ_GUESTS of this kind are taken, or there is no memory. */
+/* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; both
+ * kinds have WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
@@ -7849,8 +7847,8 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
- * thread may run it. above: the thread is in the middle of another task. (In a join, or after
- * wsq_block_begin, a thread runs pinned tasks only when it goes on.) False: there is none. */
+ * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
+ * above: the thread is in the middle of another task. False: no task is pinned to it. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
@@ -7867,8 +7865,8 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     for (unsigned i = 0; i <= self->pool->last_seat; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) & self->pool->last_seat].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
-        /* Relaxed: the giver is in a task, so the pool is not quiet before the giver has reported
-         * its end; or in a guest's job, and has reported its tasks before. Failure: none seeks. */
+        /* Relaxed: W4 needs no order here. The giver is in a task, whose end it will report; or in
+         * a guest's job, and has reported its ended tasks before. Failure: none seeks any more. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
         wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
         if (self->searching) wsqi_search_end(self);
@@ -7877,10 +7875,10 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     }
 }
 
-/* For a thread that has ended a task without a permit. Before it sleeps, it seeks a permit for as
- * long as a search lasts, unless all seats are taken. (If it slept at once, a thread that blocks
- * soon after would have to wake it. In a pipeline whose stages compute for 10 us, then block for 10
- * us, 8 simulated cores reach 77%; without this 54.) True: it has a permit. */
+/* A thread that has ended a task without a permit seeks one for as long as a search lasts, unless
+ * all seats are taken. Otherwise it would sleep, and a thread that blocks soon after would have to
+ * wake it. (In a pipeline whose stages compute for 10 us, then block for 10 us, the efficiency on 8
+ * simulated cores is 77%; without this 54.) True: it has a permit. */
 static bool wsqi_permit_seek(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *seat = NULL;
@@ -7904,16 +7902,15 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* ---- a worker that lingers ---- */
 
-/* How long a worker lingers after a waiting thread outside has taken a task: a few wake-ups. A
- * guess. */
+/* How long a worker lingers after a helper has taken a task: the time of a few wake-ups, a guess */
 #ifndef WSQI_LINGER_NS
 #define WSQI_LINGER_NS 60000u
 #endif
-#define WSQI_LINGER_LOOKS 4u
+#define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
 
-/* Owner only, about to sleep; its search found nothing. Did waiting threads outside take at least
- * two tasks since the last time, or one within WSQI_LINGER_NS? So the next one will come soon. Not
- * where threads outnumber the processors, or the user or a driver says how long a search lasts. */
+/* The owner's search found nothing. Will helpers soon take another task? Yes, if they took two
+ * since the last call of this, or one within WSQI_LINGER_NS. No worker lingers beside a searcher,
+ * where threads outnumber the processors, or where a driver or the user bounds the search. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -7930,14 +7927,13 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
 }
 
-/* Owner only, a searcher that found nothing. If threads outside spawn tasks, one soon after the
- * other, and run each in its wait (wsqi_wait_help), each spawn would wake a worker, which comes too
- * late. So the worker lingers: S still counts it as a searcher, so that spawns wake nobody. Its
- * permit sleeps meanwhile, for those threads. It leaves a single task to the thread that waits for
- * it, but takes a permit and searches if it has seen work at each of some looks. True: it does so.
- * False: none of these came for WSQI_LINGER_NS, or other duties call; the worker must sleep. (A
- * spawn and its wait take 0.11 to 0.15 us instead of 0.7; 8 tasks of 1.3 us, 50 us after the last
- * ones, 7.7 instead of 24.) */
+/* The owner is a searcher that found nothing. If threads outside spawn one task after the other,
+ * and run each in its wait (wsqi_wait_help), then each spawn would wake a worker, which comes too
+ * late. So this worker lingers: S still counts it as a searcher, so that spawns wake no thread, and
+ * its permit sleeps, so that helpers can take it. A single new task is left to its helper. True: it
+ * saw several tasks, or work at WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search
+ * again. False: it must sleep. (A spawn and its wait take 0.11 to 0.15 us instead of 0.7; 8 tasks
+ * of 1.3 us, 50 us after the last ones, 7.7 instead of 24.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -7956,7 +7952,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         wsqi_backoff(3);
         now = wsqi_clock_ns();
         helped = wsqi_helped(pool);
-        /* A single task is new if one was taken since the last look, and none was left then. */
+        /* A helper has just taken the last task: one that comes now is left to it, mostly. */
         bool fresh = helped != self->helped && wsqi_load_hint(&wsqi_share_own(pool)->length) == 0;
         if (helped != self->helped) self->lingered = now;
         self->helped = helped;
@@ -7969,8 +7965,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
 }
 
 /* The loop of a worker's, stand-in's or lent thread. It runs what it finds; without a permit, only
- * tasks that are pinned to it. If it finds none, it sleeps. It leaves when the pool is over; a lent
- * thread also when it is dismissed. */
+ * tasks that are pinned to it. If it finds none, it sleeps. The loop ends when the pool is over,
+ * and for a lent thread when it is dismissed. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_block_enter(self);
@@ -7979,7 +7975,7 @@ static void wsqi_serve(wsqi_worker *self) {
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a job that blocked may have lost it */
+        if (self->permit && wsqi_linger(self)) continue; /* a job may have blocked, and lost it */
         if (!may) wsqi_permit_give(self);
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8003,7 +7999,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     char name[24], index[8];
     int bytes = snprintf(index, sizeof index, "-%u", self->index & 0xffff);
     snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
-    /* Relaxed: the pool's lock, which the caller holds, orders it; or the pool is not ready yet. */
+    /* Relaxed: the caller holds the pool's lock, or the pool is not shared yet. */
     wsqi_add_rlx(&pool->duty.threads, 1u);
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
@@ -8018,8 +8014,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     if (index == wsqi_load_locked(&pool->threads_made)) {
         if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: others find the block filled. It is counted before its thread can queue tasks, so no
-         * look misses these. Pairs with B1. */
+        /* B2: others find the block filled. It is counted before its thread can queue tasks, so a
+         * look at all queues misses none of them. Pairs with B1. */
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
@@ -8033,7 +8029,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 }
 
 /* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
- * thread that has just started may be counted twice; it makes up for that itself, in wsqi_sleep. */
+ * thread that has just started may be counted twice. So it checks this itself, in wsqi_sleep. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8056,8 +8052,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    /* If no stand-in can start, a waiting thread must run the queued task. (If all stand-ins
-     * were started already, wsqi_permit_offer calls that thread.) */
+    /* If no stand-in can start, a waiting thread must run the queued task, so this calls them all.
+     * (If all stand-ins were started already, wsqi_permit_offer calls them.) */
     if (!wsqi_thread_ready(pool, 0) && wsqi_threads_made(pool) != pool->guest_base &&
         !wsqi_forked(pool))
         wsqi_call(pool, NULL);
@@ -8066,7 +8062,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
 /* A thread may be inside several pools and runs; `outer` links its blocks. Only its outermost block
- * in a pool counts there: this one has the thread's permit. None counts in a caller_runs pool, or
+ * in a pool counts there: that block has the thread's permit. None counts in a caller_runs pool, or
  * in a child of fork(). Returns the first that counts, from `block` outward, or NULL. */
 static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     for (; block != NULL; block = block->outer)
@@ -8090,11 +8086,11 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back, in all its pools. Only the
- * block `keeper` (NULL: none) keeps its permit, if no other thread could use it; then this returns
- * false. A join gives its permit back only if tasks are queued; the producer of a later task asks
- * for the permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of
- * fib on 128 simulated cores: 54 instead of 65%.) */
+/* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: the
+ * block `keeper` (NULL: none) has a permit, which no other thread could use. A join mostly
+ * gives its permit back only if tasks are queued; the producer of a later task asks for the permit
+ * (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of fib on 128
+ * simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
