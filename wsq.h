@@ -7743,7 +7743,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     /* W4: either this thread sees a waiter for the pool, and calls it, or that one sees which tasks
      * have ended. I8: either a producer sees this permit asleep, or this thread sees the new task.
-     * I6: either a sleeper sees the spilled tasks, or this thread sees it, and wakes it. */
+     * I6: either a sleeper sees the spilled tasks, or this thread sees and wakes the sleeper. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
