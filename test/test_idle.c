@@ -453,6 +453,44 @@ static void wakes_some(void) {
     pool_end(pool);
 }
 
+/* What a thief takes out of a ring and a slot: a lone task, and a slot's, only at the second look. */
+static void robs(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 4, .lend_only = true});
+    wsqi_worker *self = wsqi_block(pool, 1), *victim = wsqi_block(pool, 2);
+    wsq_task tasks[5];
+    for (int i = 0; i < 5; i++) wsq_task_init(&tasks[i], ping_run);
+    wsqi_store_sc(&victim->lifo, &tasks[0]);
+    for (unsigned look = 0; look < 3; look++) { /* after the first one a task begins */
+        wsqi_store_sc(&victim->marks.vain, 5u);
+        CHECK(wsqi_slot_rob(victim) == (look == 2 ? &tasks[0] : NULL));
+        CHECK_EQ(wsqi_load_acq(&victim->marks.run), look == 0 ? 1 : 2);
+        CHECK_EQ(wsqi_load_acq(&victim->marks.vain), look == 2 ? 0 : 5);
+        if (look == 0) wsqi_store_sc(&victim->counters.run, (uint64_t)1);
+    }
+    CHECK(wsqi_slot_rob(victim) == NULL);
+    CHECK(wsqi_ring_rob(self, victim) == NULL);
+    for (int i = 0; i < 5; i++) CHECK(wsq_ring_push(&victim->ring, &tasks[i]));
+    wsqi_store_sc(&victim->marks.robbed, 1u);
+    CHECK(wsqi_ring_rob(self, victim) == NULL); /* another thief is there */
+    wsqi_store_sc(&victim->marks.robbed, 0u);
+    CHECK(wsqi_ring_pop(&victim->ring) == &tasks[0]);
+    CHECK(wsqi_steal_tasks(self, victim, false, true) == NULL); /* the slot is empty */
+    CHECK(wsqi_steal_tasks(self, victim, true, false) == &tasks[1]); /* and half of the ring */
+    CHECK_EQ(wsqi_load_acq(&victim->marks.robbed), 0);
+    CHECK_EQ(wsqi_load_stat(&self->counters.steals), 1);
+    CHECK_EQ(wsqi_load_stat(&self->counters.tasks_stolen), 2);
+    CHECK(self->source == 3 && self->turn.tail == WSQ_RING_START + 1);
+    CHECK_EQ(wsq_ring_length(&victim->ring), 2);
+    CHECK(wsqi_ring_rob(self, victim) == &tasks[3]); /* only one: it has a task already */
+    CHECK_EQ(wsq_ring_length(&self->ring), 1);
+    CHECK(wsqi_ring_pop(&self->ring) == &tasks[2]);
+    CHECK(wsqi_ring_rob(self, victim) == NULL);
+    CHECK(wsqi_ring_rob(self, victim) == &tasks[4]);
+    CHECK_EQ(wsq_ring_length(&self->ring) + wsq_ring_length(&victim->ring), 0);
+    wsqi_store_sc(&victim->counters.run, (uint64_t)0);
+    pool_end(pool);
+}
+
 static unsigned jobs_run;
 
 static void run_stolen(wsq_ctx ctx, wsq_job *job) {
@@ -573,6 +611,7 @@ int main(void) {
     RUN(looks);
     RUN(numbers);
     RUN(wakes_some);
+    RUN(robs);
     RUN(steals);
     RUN(sweeps);
     RUN(one_worker);
