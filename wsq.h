@@ -4675,7 +4675,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
  *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
- *   wsqi_idle_take            a waker makes idle threads, with sleeping permits, searchers
+ *   wsqi_idle_take            a waker turns idle threads and sleeping permits into searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *   wsqi_linger               a searcher's permit sleeps while the thread looks on
@@ -4737,7 +4737,7 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* in a shared cache line: written rarely */
+    wsqi_a32 *word = &places->of_block[self->index]; /* others read it: written rarely */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
@@ -4784,9 +4784,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Makes up to n idle threads, with as many sleeping permits, searchers: it changes S only. It
- * leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it
- * took: the caller must wake that many threads with wsqi_wake_one. */
+/* Turns up to n idle threads, and as many sleeping permits, into searchers; but only in S. Leaves
+ * `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it took: the
+ * caller must wake that many threads with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -4794,7 +4794,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
-        /* Relaxed: the clearing of the bit, later, orders it (I3). Failure: decide again. */
+        /* Relaxed: the caller then claims a bit, which orders it (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
@@ -4890,8 +4890,8 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
 }
 
 /* A worker asks: does the pool have no other worker or stand-in that could be woken? Relaxed: this
- * worker starts the second thread itself, before it blocks. (Only if that failed, another thread
- * may start it later. An old value then delays tasks until this worker's task waits or ends.) */
+ * worker itself starts the second thread, before it blocks. (If that fails, another thread may
+ * start it later. An old value then delays tasks until this worker's task waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -5028,8 +5028,9 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* The threads that search already may take other jobs, as each loop publishes one at a time. So
-     * unless many search, they are added here: wsqi_wake_some takes them for searchers of these. */
+    /* A loop publishes one job at a time, so threads that search already may take others. But
+     * wsqi_wake_some takes them for searchers of these jobs, so they are added, unless they are
+     * many. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. If S counts a searcher, that one finds the jobs. */
@@ -5048,7 +5049,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* For one task one searcher is enough. For more, wsqi_notify_jobs has the reason. */
+    /* For one task one searcher is enough. For more, adds the searchers: see wsqi_notify_jobs. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5074,8 +5075,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Besides, if another worker now takes a guest's job: this thread
-     * sees the guest in S, or that worker sees what this one has finished. So one checks. */
+    /* W4: as in wsqi_check_quiet. Besides, if another worker takes a guest's job, it sees what this
+     * one has finished, or this one sees the guest in S: so one of them notices a quiet pool. */
     wsqi_fence_rmw();
     /* Was this the last thread with work? A permit that S counts neither as sleeping nor as
      * searching is held by a thread with work, which comes here later. But wsq_pool_wait must not
@@ -5151,8 +5152,8 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     /* I10: either this thread sees a new timer, or the thread that set it sees no watcher, and
      * wakes one. Otherwise no thread would wait for the timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. If a
-     * thread still sees no watcher, it wakes another one: no harm. Failure: another one watches. */
+    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
+     * thread that still sees none wakes one too many: no harm. Failure: another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
@@ -5256,7 +5257,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0: an empty slot */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
         else if (wsqi_load_hint(&worker->marks.run) == run) self->robs_slots = true;
         wsqi_store_hint(&worker->marks.run, run);
@@ -5373,9 +5374,9 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* The owner is about to sleep; s: S. It takes the driver, unless another thread had it last, some
- * thread works, and the owner has run no task since its last sleep. Then the other thread mostly
- * comes back soon: if the driver changed hands, each event would cost a wake-up. */
+/* The owner is about to sleep; s: S. It takes the driver, unless all this holds: another thread had
+ * it last, some thread works, and the owner has run no task since its last sleep. Then the other
+ * thread mostly comes back soon: if the driver changed hands, each event would cost a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -7576,7 +7577,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
-        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* jobs may last long */
+        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job kept it waiting */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
@@ -7611,9 +7612,10 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex that has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task` or, if that is NULL, a task that it finds. floor: where that task's jobs go; in the
- * middle of another task, the end of the job stack, so that forks run immediately: the other task's
- * jobs may lie anywhere before it. False: it found no task, and S counts it as a searcher. */
+/* Runs `task` or, if that is NULL, a task that it finds. floor: where that task's jobs go. In the
+ * middle of another task, whose jobs may lie anywhere in this block, that is a guest's block, or
+ * the end of this one: then forks run immediately. False: no task, and S counts it as a
+ * searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7628,7 +7630,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* Makes this thread the one that works. False: another one works; or not caller_runs. */
+/* Makes this thread the one that works. False: another one works, or the pool has threads. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (!pool->config.caller_runs) return false;
