@@ -8160,7 +8160,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->key = key;
-    /* A shutdown waits for a guest only while the guest runs jobs of the pool. */
+    /* A shutdown waits for a guest or helper only while that runs a job or task of the pool. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
@@ -8173,7 +8173,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
 }
 
 /* From here on other threads call this one, so it looks only after this whether its wait is over.
- * True: a shutdown has released it, because the awaited end will never come. */
+ * True: a shutdown has released the wait, because the awaited end will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8191,7 +8191,7 @@ static bool wsqi_wait_listen(wsqi_wait *wait) {
 }
 
 /* From here on the thread sleeps on this parker. It must check wsqi_wait_called after this, because
- * an earlier call has given its token to the former parker. */
+ * an earlier call may have given its token to the former parker. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
@@ -8209,7 +8209,7 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->bucket != NULL) { /* this wait is in that list */
+    if (wait->bucket != NULL) {
         wsqi_lock(wait->pool, &wait->bucket->lock);
         *wait->link = wait->next;
         if (wait->next != NULL) wait->next->link = wait->link;
@@ -8222,8 +8222,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest that waits in a job of the pool is off duty while it sleeps. For a shutdown finds out
- * whether all threads on duty sleep by their number in S, which counts no guest as idle. */
+/* A guest or helper goes off duty before it sleeps in a wait. For a shutdown compares the number of
+ * threads on duty with that of idle threads in S, where a guest's block never counts. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -8237,15 +8237,14 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 }
 
 /* For this long a thread outside looks for the end of its wait before it sleeps: longer than a
- * worker takes to wake up for the task, 20 us where idle processors sleep (KVM). So if the thread
- * spawns and waits again and again, only the first wait lasts that long: after it the worker still
- * searches when the next task comes, and a spawn and its wait took 1 us. With a look of 10 us, or
- * none, both threads slept each time: 40 us. */
+ * worker takes to wake up for the task, 20 us where idle processors sleep (KVM). If the thread then
+ * spawns and waits again and again, the worker still searches when the next task comes, and a spawn
+ * and its wait took 1 us. With a look of 10 us, or none, both threads slept each time: 40 us. */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside looks for the end of its wait before it sleeps, because the end may be near. So
- * does a helper in the waits of its tasks (users/inside_8: 9 us, without that look 27). If the
- * looks of four waits in a row were too short, only every 16th wait looks. */
+/* A thread outside, or a helper in a wait of its task, looks for the end of the wait before it
+ * sleeps. (A helper's look: users/inside_8 takes 9 us, without it 27.) If the looks of four waits
+ * in a row were useless, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
@@ -8259,7 +8258,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
 
-/* The thread sleeps until it is called, or until its deadline. It may wake up for no reason. */
+/* The thread sleeps until it is called, or until its deadline. It may return for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -8269,18 +8268,18 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* The thread blocks, and gives its permit back. False: it keeps the permit (wsqi_permits_give). */
+/* Reports, once in a wait, that the thread is about to block. Then it is as wsqi_permits_give. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
     return wsqi_permits_give(wait, keeper);
 }
 
-/* In a caller_runs pool a waiting thread runs tasks; if there are none, it sleeps as worker 0. */
+/* In a caller_runs pool a waiting thread runs a task or, if there is none, sleeps as worker 0. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
-    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* a task may have ended the wait */
+    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* no task is left, and no call came */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
         (void)wsqi_wait_block(wait, NULL);
@@ -8309,7 +8308,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         return;
     }
     /* May the thread run tasks here? (In a cancelled pool it cancels them, at any depth.) */
-    works = works && self != NULL; /* in a caller_runs pool self is not NULL inside the pump */
+    works = works && self != NULL;
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
     if (running || !works) {
@@ -8332,7 +8331,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* an outer wait runs a task now, it does not look for work */
+    self->wait = NULL; /* not an outer wait, which runs a task now, and does not look for work */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8368,8 +8367,8 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
-    /* W5: either this thread sees the last task's end in the counts, or the thread that counted it
-     * sees this waiter, and calls it. Pairs with W4. */
+    /* W5: either this thread sees the last task's end in the counts, or the thread that counted the
+     * end sees this waiter, and calls it. Pairs with W4. */
     wsqi_fence_sc();
     for (;;) {
         wsqi_wait_listen(&wait);
@@ -8378,7 +8377,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* or a task has ended */
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* a task has ended */
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
@@ -8397,9 +8396,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Takes the awaited task, or a task of the awaited group, out of the owner's slot or queue. It
- * looks at up to *left tasks, from the front, and puts others at the back, so later calls look at
- * new ones. Another task in the slot moves to the queue, because the owner is about to block. */
+/* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue. It looks at
+ * up to *left tasks, and moves others from the front to the back, so the next call looks at the
+ * rest. Another task in the slot moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8412,7 +8411,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
         if (item == (void *)next) wsqi_push_local(self, next);
-        else if (!wsqi_ring_push(&self->ring, item)) /* a thief still copies its tasks */
+        else if (!wsqi_ring_push(&self->ring, item)) /* no room while a thief copies */
             wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item, next);
         if (self->pool->config.order == WSQ_LIFO) *left = 0; /* only the newest is in reach */
     }
@@ -8435,9 +8434,9 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among this many oldest of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
-/* For a thread outside with a permit: takes an awaited task out of its own lane, unless a WSQ_HIGH
- * task is queued. A pool with one worker starts tasks in order, so only the oldest may be taken.
- * With more workers, the older tasks keep their order, and their spawns have notified. */
+/* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is
+ * queued. A pool with one worker starts tasks in order, so only the oldest may be taken. With more
+ * workers, older tasks stay for these, which their spawns have notified. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
@@ -8466,8 +8465,8 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const w
     return next;
 }
 
-/* For a thread outside that helps: runs the awaited task once, or tasks of the group, while it has
- * a permit. At most as many as fit into a ring, because tasks may spawn others for ever. */
+/* A helper runs the awaited task once, or tasks of the group, while it has a permit: at most as
+ * many as fit into a ring, because they may spawn others for ever. */
 static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
@@ -8476,8 +8475,8 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
         if (next == NULL) return;
         wsqi_step_nested(self, next, floor);
     }
-    /* It lost its permit in a wait. In a pool with one worker it has not notified for tasks that it
-     * has queued since. */
+    /* The helper lost its permit in a wait. In a pool with one thread (wsqi_alone) it has notified
+     * no thread since for tasks that it queued. */
     if (!self->permit) wsqi_notify(self->pool);
 }
 
@@ -8485,9 +8484,9 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
  * sleeps, the thread takes it, and runs the awaited tasks in a guest's block. If one of these waits
  * in turn, the thread helps in that wait, too. It does not help where tasks may need something that
  * only the pool's own threads have: a larger stack, or what a START hook has set up. (With this
- * rule 8 tasks of 1.3 us take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: after
- * 16 waits for single tasks its spawns wake no worker. A spawn and its wait then took 0.2 instead
- * of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
+ * help 8 tasks of 1.3 us take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: after
+ * 16 waits for single tasks, the thread's spawns wake no worker. A spawn and its wait then took 0.2
+ * instead of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -8506,7 +8505,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
-    else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
+    else wsqi_check_quiet(pool); /* the last task may have ended here without the permit */
     wsqi_duty_end(pool);
     wsqi_block_leave(self);
     self->use = WSQI_USE_COMMON;
@@ -8530,7 +8529,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group: then its last task's end calls this thread. False: it changed, so look again. */
+/* Marks the group: then its last task's end calls this thread. False: look again, it changed. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
@@ -8546,7 +8545,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     if (block != NULL && block->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     wsq_result result;
-    /* A thread outside helps before it is listed as waiting: mostly it need not wait any more. */
+    /* A thread outside helps first: mostly it need not wait after that. */
     if (timeout_ns == WSQ_FOREVER && wsqi_local(pool) == NULL) {
         wsqi_wait_help(pool, task, group);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
@@ -8555,7 +8554,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: first look in the worker's queue. (A future: wsqi_future_here.) */
+    /* here: first look in the worker's own queue. (For a future, wsqi_future_here does that.) */
     bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
@@ -8585,7 +8584,7 @@ static bool wsqi_task_below(const wsq_task *task) {
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    wsq_result result = wsqi_task_result(task); /* if it is over, its pool may be gone */
+    wsq_result result = wsqi_task_result(task); /* if the task is over, its pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
     if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
