@@ -2280,6 +2280,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   notify          to wake an idle thread for work, unless S counts a searcher
  *   look            to read, at other threads or lanes, whether there is work
  *   run dry         to find no more work nearby
+ *   seat            a word in which one thread seeks a permit, before it sleeps
  *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
  *   call            to make the threads that wait for an object look at it again (wsqi_call)
  *   bucket          a list of waiting threads, found by the address of what they wait for
@@ -8396,8 +8397,8 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue. It looks at
- * up to *left tasks, and moves others from the front to the back, so the next call looks at the
+/* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
+ * NULL. It looks at up to *left tasks, and moves others to the back, so the next call looks at the
  * rest. Another task in the slot moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
