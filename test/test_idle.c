@@ -481,11 +481,13 @@ static void robs(void) {
     CHECK_EQ(wsqi_load_stat(&self->counters.tasks_stolen), 2);
     CHECK(self->source == 3 && self->turn.tail == WSQ_RING_START + 1);
     CHECK_EQ(wsq_ring_length(&victim->ring), 2);
+    for (int i = 0; i < 2; i++) CHECK(wsq_ring_push(&victim->ring, &tasks[i]));
     CHECK(wsqi_ring_rob(self, victim) == &tasks[3]); /* only one: it has a task already */
     CHECK_EQ(wsq_ring_length(&self->ring), 1);
     CHECK(wsqi_ring_pop(&self->ring) == &tasks[2]);
+    for (int i = 0; i < 2; i++) CHECK(wsqi_ring_pop(&victim->ring) == &tasks[i == 0 ? 4 : 0]);
     CHECK(wsqi_ring_rob(self, victim) == NULL);
-    CHECK(wsqi_ring_rob(self, victim) == &tasks[4]);
+    CHECK(wsqi_ring_rob(self, victim) == &tasks[1]);
     CHECK_EQ(wsq_ring_length(&self->ring) + wsq_ring_length(&victim->ring), 0);
     wsqi_store_sc(&victim->counters.run, (uint64_t)0);
     pool_end(pool);
