@@ -5457,8 +5457,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* The owner moves the newer half of a full ring, and then `task` (or NULL), to the global queue, as
- * one chain. While a thief is copying from the ring, only `task` moves. */
+/* The owner moves all but the oldest 128 tasks of its ring, and then `task` (or NULL), to the
+ * global queue, as one chain. While a thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5475,8 +5475,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: either the owner gets the task, or a thief does. No order is needed for that, because
-     * the owner itself has filled the slot. */
+    /* I11: the owner or a thief gets the task. No order is needed: the owner filled the slot. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5531,8 +5530,8 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
-    /* I6: notifies for the tasks that moved. A searcher may have missed them on their way, and
-     * wsqi_notify_pushed did not notify for those that lay behind older ones. */
+    /* I6: searchers may have missed the tasks that moved, and wsqi_notify_pushed did not notify for
+     * those that lay behind older ones. So this notifies. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* so wsqi_order_keep is called before the next task */
@@ -5608,8 +5607,9 @@ static bool wsqi_singly(const wsqi_worker *self) {
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* How many tasks the owner can take from the global queue. has: it has a task to run already, so
- * these go to the back of its ring. (A deque would run them before its own, so it gets none.) */
+/* How many tasks the owner can take from the global queue. has: it has a task to run first, so
+ * these go to the back of its ring. (A deque would run them before its own tasks, so it gets
+ * none.) */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -7232,7 +7232,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* wsq_pool_wait does not wait for jobs, so this thread reports ended tasks before the job. (In
      * a join it has done so before, unless tasks ran in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees the one in wsq_pool_wait, or that one sees the ended tasks.
+        /* W4: either this thread sees a thread in wsq_pool_wait, or that one sees the ended tasks.
          * Pairs with W5. (After the stores below, a barrier would have to wait for them.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
@@ -7381,9 +7381,9 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals a task from it: while all threads are at work, no searcher would. But first the
- * tasks must run that lay in the worker's own ring at the earlier turn, because they may be older
- * tasks of the same thread. */
+ * task, it steals a task from the thread: while all threads are at work, no searcher would. But
+ * first the tasks must run that lay in this worker's ring at the earlier turn, because they may be
+ * older ones of that thread. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7479,8 +7479,8 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     return !self->robs_slots;
 }
 
-/* In its first rounds, about 1 us long, a search takes nothing from LIFO slots: after them most
- * owners have run those tasks. (With 0 rounds, ping-pong takes 63 instead of 60 ns.) */
+/* In its first rounds, about 1 us long, a search takes nothing from LIFO slots, because most owners
+ * soon run those tasks. (With 0 rounds, ping-pong takes 63 instead of 60 ns.) */
 #define WSQI_SLOT_ROUNDS 2u
 
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
@@ -7613,10 +7613,9 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex that has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task` or, if that is NULL, a task that it finds. floor: where that task's jobs go. In the
- * middle of another task, whose jobs may lie anywhere in this block, that is a guest's block, or
- * the end of this one: then forks run immediately. False: no task, and S counts it as a
- * searcher. */
+/* Runs `task` (NULL: one that it finds). floor: where that task's jobs go. In the middle of another
+ * task, whose jobs may lie anywhere in this block, that is a guest's block, or the end of this one:
+ * then forks run immediately. False: it found none, and S counts it as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7658,7 +7657,7 @@ static void wsqi_pump_next(wsq_pool *pool) {
 }
 
 /* Runs one task as the next worker. If this thread acts as that worker already, further down its
- * stack, the worker's block is meanwhile at the head of the thread's chain of blocks (`outer`). */
+ * stack, the block is at the head of the thread's chain of blocks (`outer`) while the task runs. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
