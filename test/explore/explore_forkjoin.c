@@ -179,13 +179,13 @@ static void start_run(void *arg) {
     explore_check(wsq_run(pool, run_tree, &depth) == WSQ_OK);
 }
 
-static void open(unsigned workers) {
+static void open_pool(unsigned workers) {
     runs = forks = gate = 0;
     pool = explore_pool_make(workers, plain);
 }
 
 static void run_with(unsigned workers) {
-    open(workers);
+    open_pool(workers);
     if (explore_choose(2)) explore_wait_quiet();
     start_run(NULL);
     end_runs();
@@ -196,7 +196,7 @@ static void run_with_two(void) { run_with(2); }
 
 /* More runs than guest blocks: the others run as tasks. */
 static void two_runs(void) {
-    open(2);
+    open_pool(2);
     explore_fiber *other = explore_start(start_run, NULL);
     start_run(NULL);
     explore_join_one(other);
@@ -234,7 +234,7 @@ static void fork_and_meet(wsq_ctx ctx, void *arg) {
 }
 
 static void idle_workers(unsigned workers, int company) {
-    open(workers);
+    open_pool(workers);
     explore_wait_quiet();
     explore_check(wsq_run(pool, fork_and_meet, &company) == WSQ_OK);
     end_runs();
@@ -291,7 +291,7 @@ static wsq_poll run_nothing(wsq_ctx ctx, wsq_task *task) {
 
 static void joiner_helps(void) {
     static wsq_task other;
-    open(2);
+    open_pool(2);
     child_gate = 0;
     explore_wait_quiet();
     wsq_task_init(&other, run_nothing);
@@ -315,7 +315,7 @@ static wsq_poll run_forking(wsq_ctx ctx, wsq_task *task) {
 
 static void task_forks(void) {
     static forking two[2];
-    open(2);
+    open_pool(2);
     explore_wait_quiet();
     for (int i = 0; i < 2; i++) {
         two[i].company = 0;
@@ -328,7 +328,7 @@ static void task_forks(void) {
 
 static void task_meets_its_job(void) {
     static forking one;
-    open(2);
+    open_pool(2);
     explore_wait_quiet();
     one.company = 2;
     wsq_task_init(&one.task, run_forking);
@@ -358,7 +358,7 @@ static void run_loop(wsq_ctx ctx, void *arg) {
 
 static void loop(void) {
     size_t n = 6;
-    open(2);
+    open_pool(2);
     explore_check(wsq_run(pool, run_loop, &n) == WSQ_OK);
     end_runs();
 }
@@ -394,7 +394,7 @@ static void run_reduce(wsq_ctx ctx, void *arg) {
 
 static void reduction(void) {
     size_t n = 7;
-    open(2);
+    open_pool(2);
     explore_check(wsq_run(pool, run_reduce, &n) == WSQ_OK);
     end_runs();
 }

@@ -118,10 +118,11 @@ measure() { # its file
 alive() { awk -v list="$dir/dead" 'BEGIN { while ((getline number < list) > 0) dead[number] } !($1 in dead)' "$dir/$1"; }
 
 rm -rf "$dir"
-mkdir -p "$dir/bench" "$dir/bin/explore" "$dir/bin/progress" "$dir/bin/stress"
+mkdir -p "$dir/bench" "$dir/examples" "$dir/bin/explore" "$dir/bin/progress" "$dir/bin/stress"
 cp wsq.h "$dir/original.h" # what is edited meanwhile does not count
 cp -r test "$dir"
 cp -r bench/sim "$dir/bench"
+cp examples/*.h "$dir/examples"
 $CC -O1 -w test/tools/limit.c -o "$dir/limit" || exit 2
 ${MAKE:-make} -s variants >"$dir/variants" # "name source flags"
 mutants | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort | head -n "$count" |
