@@ -638,57 +638,6 @@ static void pieces_of_a_loop(void) {
     CHECK(pieces_are(3000, 1000, 10, 2600, "1 7 8 48 64 128 256x3 128x7 64 32 16 8 4x233 2x2 1x24"));
 }
 
-/* ---- a pool at rest makes no access; one with a far timer or a time-out, few ---- */
-
-static uint64_t accesses_at_rest(wsq_config config, bool timed) {
-    wsq_pool *pool = pool_make(&config);
-    item *far_off = item_make(0);
-    if (timed) item_set_timer(pool, far_off, 50 * SECOND);
-    item_spawn(pool, item_make(US));
-    nap(5 * MS);
-    uint64_t before = sim_stall.accesses;
-    nap(10 * MS);
-    before = sim_stall.accesses - before;
-    wsq_timer_cancel(&far_off->timer);
-    wsq_pool_destroy(pool);
-    sim.threads = 0; /* the next pool has these cores again */
-    return before;
-}
-
-static void silence(void) {
-    wsq_config config = {.workers = 3};
-    for (int timed = 0; timed < 2; timed++) CHECK_EQ(accesses_at_rest(config, timed != 0), 0);
-    config.park_timeout_ns = MS;
-    uint64_t few = accesses_at_rest(config, false);
-    CHECK(few > 100 && few < 1500);
-}
-
-/* ---- lent threads: one for each worker; it leaves when it is told to, also out of its sleep ---- */
-
-static uint64_t left_at;
-
-static void enters(void *pool) {
-    CHECK_EQ(wsq_worker_enter((wsq_pool *)pool), WSQ_OK);
-    left_at = now();
-}
-
-static void lent_threads(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lend_only = true});
-    for (int round = 0; round < 3; round++) {
-        sim_core *lent = outside(enters, pool);
-        if (round == 2) item_spawn(pool, item_make(5500 * US));
-        nap(5 * MS);
-        CHECK_EQ(wsq_worker_enter(pool), WSQ_ERR_INVALID); /* no place is free */
-        uint64_t asked = now();
-        wsq_worker_dismiss(pool, 0);
-        sim_join(lent);
-        CHECK(left_at - asked < (round == 2 ? 600 : 30) * US);
-    }
-    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
-    CHECK_EQ(wsq_worker_enter(pool), WSQ_ERR_CLOSED);
-    wsq_pool_destroy(pool);
-}
-
 int main(void) {
     test_begin("exact");
     IN_WORLD(slot_in_a_row);
@@ -716,7 +665,5 @@ int main(void) {
     IN_WORLD(heavy_elements_are_public);
     IN_WORLD(few_stay_private);
     IN_WORLD(pieces_of_a_loop);
-    IN_WORLD(silence);
-    IN_WORLD(lent_threads);
     return test_end();
 }

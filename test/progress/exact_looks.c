@@ -1,0 +1,391 @@
+/* How many looks, wakes and accesses it takes: of a search, a watcher, a fork, a pool at rest. In virtual time. */
+#include "exact.h"
+
+static item *queued, *due;
+
+static wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), queued);
+    wsq_block_begin(ctx);
+    nap(5 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    nap(MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+/* ---- how many looks, wakes and accesses it takes ---- */
+
+static uint64_t attempts_of(wsq_pool *pool, unsigned worker) {
+    wsq_stats one;
+    wsq_worker_stats(pool, worker, &one);
+    return one.steal_attempts;
+}
+
+/* A search has one round, and visits no workers that sleep. */
+static void looks_once(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = WSQ_SPIN_OFF});
+    uint64_t before = attempts_of(pool, 1);
+    item_spawn_on(pool, 1, item_make(US));
+    nap(MS);
+    CHECK_EQ(attempts_of(pool, 1), before);
+    item_spawn_on(pool, 0, item_make(MS));
+    nap(100 * US);
+    item_spawn_on(pool, 1, item_make(US));
+    nap(500 * US);
+    CHECK_EQ(attempts_of(pool, 1), before + 2); /* before its search, and in it */
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static uint64_t attempts;
+
+static wsq_poll counts_attempts_run(wsq_ctx ctx, wsq_task *task) {
+    attempts = attempts_of(wsq_pool_of(ctx), wsq_worker_index(ctx)) - attempts;
+    return item_run(ctx, task);
+}
+
+static wsq_poll spawns_and_computes_run(wsq_ctx ctx, wsq_task *task) {
+    item *counts = item_make(US);
+    counts->task.fn = counts_attempts_run;
+    item_spawn(wsq_pool_of(ctx), counts);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* It visits the worker that woke it first, also worker 0; but no more when nobody has woken it for work. */
+static void looks_at_its_waker(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 8, .spin_ns = WSQ_SPIN_OFF});
+    for (int i = 0; i < 4; i++) {
+        item *spawns = item_make(MS);
+        attempts = attempts_of(pool, 1);
+        spawns->task.fn = spawns_and_computes_run;
+        for (unsigned k = 2; k < 8; k++) item_spawn_on(pool, k, item_make(MS));
+        nap(100 * US);
+        item_spawn_on(pool, 0, spawns);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(attempts == 1 || attempts == 2); /* a task that is alone in a ring needs a second look */
+    }
+    item_spawn_on(pool, 0, item_make(MS));
+    nap(100 * US);
+    attempts = attempts_of(pool, 1);
+    item_spawn_on(pool, 1, item_make(US));
+    nap(100 * US);
+    CHECK_EQ(attempts_of(pool, 1), attempts + 2);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static void loop_of_two(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)begin, (void)end, (void)arg;
+    compute(100 * US);
+}
+
+static wsq_poll loops_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 2, 1, loop_of_two, NULL);
+    return WSQ_DONE;
+}
+
+/* A job wakes others although one worker searches, which may have found another job; but not if half of those that are
+ * awake search. */
+static void wakes_for_a_job(void) {
+    for (unsigned searching = 1; searching <= 2; searching++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 8, .spin_ns = 5 * MS});
+        item *loops = item_make(0);
+        wsq_stats one;
+        nap(20 * MS);
+        for (unsigned k = 1; k <= 3 - searching; k++) item_spawn_on(pool, k, item_make(MS));
+        for (unsigned k = 4; k < 4 + searching; k++) item_spawn_on(pool, k, item_make(US));
+        nap(200 * US);
+        CHECK_EQ(wsqi_searching(wsqi_load_hint(&pool->permits)), searching);
+        loops->task.fn = loops_run;
+        item_spawn_on(pool, 0, loops);
+        wsq_pool_wait(pool);
+        wsq_worker_stats(pool, 0, &one);
+        CHECK_EQ(one.wakes_sent, searching == 1 ? 2 : 0);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+static wsq_poll fills_its_slot_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    compute(3 * MS);
+    item_wake(due);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* No permit sleeps, so a watcher may not rob the slot. It looks every 0.5 ms, and sleeps in between. */
+static void watcher_sleeps(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *blocks = item_make(0), *again = item_make(0), *fills = item_make(20 * MS), *far_off = item_make(0);
+    queued = item_make(US);
+    blocks->task.fn = queue_and_block; /* so that there is a stand-in */
+    due = item_make(US);
+    due->pends = true;
+    item_spawn(pool, due);
+    item_spawn(pool, blocks);
+    nap(50 * MS);
+    item_set_timer(pool, far_off, 50 * SECOND);
+    again->task.fn = blocks_shortly_run; /* so that it watches */
+    item_spawn_on(pool, 0, again);
+    nap(50 * US);
+    fills->task.fn = fills_its_slot_run;
+    item_spawn_on(pool, 1, fills);
+    item_spawn_on(pool, 0, item_make(20 * MS));
+    nap(5 * MS);
+    CHECK_EQ(wsqi_load_hint(&pool->watcher), 3 | WSQI_WATCHES_SLOTS);
+    uint64_t before = sim_stall.accesses; /* only the watcher's from here on */
+    nap(10 * MS);
+    CHECK(sim_stall.accesses > before + 100 && sim_stall.accesses < before + 2000);
+    CHECK_EQ(due->began, 0);
+    wsq_timer_cancel(&far_off->timer);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll pends_again_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    (void)ctx;
+    self->began = now();
+    return self->give_up == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static wsq_poll wakes_due_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    item_wake(due);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+static uint64_t wakes_of(wsq_pool *pool, uint64_t ns) {
+    wsq_stats one, before;
+    item *wakes = item_make(ns);
+    wakes->task.fn = wakes_due_run;
+    wsq_worker_stats(pool, 0, &before);
+    item_spawn_on(pool, 0, wakes);
+    nap(5 * MS);
+    CHECK(due->began != 0);
+    wsq_worker_stats(pool, 0, &one);
+    return one.wakes_sent - before.wakes_sent;
+}
+
+/* Where tasks take long, a wake into the slot wakes an idle worker, too. After four that came too late, only every
+ * 16th does; until one has come in time. */
+static void wakes_for_a_slot(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *far_off = item_make(0);
+    item_set_timer(pool, far_off, 50 * SECOND); /* so that one watches */
+    due = item_make(0);
+    due->task.fn = pends_again_run;
+    item_spawn(pool, due);
+    nap(MS);
+    (void)wakes_of(pool, 3 * MS); /* from here on worker 1 watches */
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 34; i++) CHECK_EQ(wakes_of(pool, 0), i < 4 || i % 16 == 0);
+        for (unsigned i = 34; i < 48; i++) CHECK_EQ(wakes_of(pool, 0), 0);
+        CHECK_EQ(wakes_of(pool, 3 * MS), 1); /* the 16th; the other worker takes the task */
+    }
+    due->give_up = 1;
+    item_wake(due);
+    wsq_timer_cancel(&far_off->timer);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static void nothing_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
+
+static void forks_often(wsq_ctx ctx, void *arg) {
+    uint64_t *accesses = (uint64_t *)arg;
+    for (int i = 0; i < 2; i++) {
+        accesses[i] = sim_stall.accesses;
+        for (int k = 0; k < 1000; k++) {
+            wsq_job job;
+            wsq_fork(&ctx, &job, nothing_job);
+            wsq_join(&ctx, &job);
+        }
+        accesses[i] = sim_stall.accesses - accesses[i];
+    }
+}
+
+/* Only the first ones take the slow path. */
+static void cost_of_a_fork(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    uint64_t accesses[2];
+    CHECK_EQ(wsq_run(pool, forks_often, accesses), WSQ_OK);
+    CHECK(accesses[0] > accesses[1] && accesses[0] < accesses[1] + 100);
+    CHECK(accesses[1] < 8000);
+    wsq_pool_destroy(pool);
+}
+
+static void runs_one(void *pool) { CHECK(wsq_pool_run_one((wsq_pool *)pool)); }
+
+static sim_core *waiting_core;
+
+static void waits_beside(void *task) {
+    waiting_core = sim.running;
+    CHECK_EQ(wsq_task_wait((wsq_task *)task), WSQ_OK);
+}
+
+/* A thread that waits beside the one that works in the pool sleeps without a look. */
+static void no_look_beside_the_caller(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .caller_runs = true});
+    item *one = item_make(MS);
+    item_spawn(pool, one);
+    sim_core *works = outside(runs_one, pool);
+    nap(100 * US);
+    sim_core *waits = outside(waits_beside, &one->task);
+    nap(30 * US);
+    CHECK_EQ(waiting_core->state, SIM_ASLEEP);
+    sim_join(works);
+    sim_join(waits);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll wakes_after_a_block_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    wsq_block_end(ctx);
+    item_wake(due);
+    item_spawn(wsq_pool_of(ctx), queued);
+    return WSQ_DONE;
+}
+
+/* After a block a task of the queue comes before that of the slot, as it does after three of the slot. */
+static void slot_after_a_block(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *wakes = item_make(0);
+    due = item_make(US);
+    due->pends = true;
+    queued = item_make(US);
+    item_spawn(pool, due);
+    nap(MS);
+    wakes->task.fn = wakes_after_a_block_run;
+    item_spawn(pool, wakes);
+    wsq_pool_wait(pool);
+    CHECK(queued->began < due->began);
+    wsq_pool_destroy(pool);
+}
+
+/* A pin of wsq_spawn_on is for one spawn, and leaves nothing behind; nor does a task that may not be cancelled any
+ * more. Spawned alone or in a batch, it comes after an older one. */
+static void pinned_once(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *once = item_make(US);
+    wsq_task *list[] = {&once->task};
+    for (int round = 0; round < 3; round++) {
+        item *first = item_make(US);
+        wsq_task_set_revocable(&once->task, false);
+        if (round != 0) item_spawn_on(pool, 0, once);
+        wsq_pool_wait(pool);
+        item_spawn(pool, item_make(100 * US));
+        nap(50 * US);
+        item_spawn(pool, first);
+        once->began = 0;
+        CHECK_EQ(round == 1 ? wsq_spawn_batch(pool, list, 1) : wsq_spawn(pool, &once->task), WSQ_OK);
+        wsq_pool_wait(pool);
+        CHECK(first->began < once->began);
+    }
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll spawns_itself_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    wsq_task *list[] = {&queued->task, task};
+    uint64_t pending = wsq_pool_pending(pool);
+    CHECK_EQ(wsq_spawn(pool, task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn_on(pool, 0, task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn_batch(pool, list, 2), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_pool_pending(pool), pending);
+    CHECK_EQ(wsq_spawn_batch(pool, list, 1), WSQ_OK);
+    CHECK_EQ(wsq_pool_pending(pool), pending + 1);
+    return WSQ_DONE;
+}
+
+/* A spawn that is refused inside a task leaves the counts as they were. */
+static void refused_inside(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *spawns = item_make(0);
+    queued = item_make(US);
+    spawns->task.fn = spawns_itself_run;
+    item_spawn(pool, spawns);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(queued->ended != 0);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a pool at rest makes no access; one with a far timer or a time-out, few ---- */
+
+static uint64_t accesses_at_rest(wsq_config config, bool timed) {
+    wsq_pool *pool = pool_make(&config);
+    item *far_off = item_make(0);
+    if (timed) item_set_timer(pool, far_off, 50 * SECOND);
+    item_spawn(pool, item_make(US));
+    nap(5 * MS);
+    uint64_t before = sim_stall.accesses;
+    nap(10 * MS);
+    before = sim_stall.accesses - before;
+    wsq_timer_cancel(&far_off->timer);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    return before;
+}
+
+static void silence(void) {
+    wsq_config config = {.workers = 3};
+    for (int timed = 0; timed < 2; timed++) CHECK_EQ(accesses_at_rest(config, timed != 0), 0);
+    config.park_timeout_ns = MS;
+    uint64_t few = accesses_at_rest(config, false);
+    CHECK(few > 100 && few < 1500);
+}
+
+/* ---- lent threads: one for each worker; it leaves when it is told to, also out of its sleep ---- */
+
+static uint64_t left_at;
+
+static void enters(void *pool) {
+    CHECK_EQ(wsq_worker_enter((wsq_pool *)pool), WSQ_OK);
+    left_at = now();
+}
+
+static void lent_threads(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lend_only = true});
+    for (int round = 0; round < 3; round++) {
+        sim_core *lent = outside(enters, pool);
+        if (round == 2) item_spawn(pool, item_make(5500 * US));
+        nap(5 * MS);
+        CHECK_EQ(wsq_worker_enter(pool), WSQ_ERR_INVALID); /* no place is free */
+        uint64_t asked = now();
+        wsq_worker_dismiss(pool, 0);
+        sim_join(lent);
+        CHECK(left_at - asked < (round == 2 ? 600 : 30) * US);
+    }
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_worker_enter(pool), WSQ_ERR_CLOSED);
+    wsq_pool_destroy(pool);
+}
+
+int main(void) {
+    test_begin("exact_looks");
+    IN_WORLD(looks_once);
+    IN_WORLD(looks_at_its_waker);
+    IN_WORLD(wakes_for_a_job);
+    IN_WORLD(watcher_sleeps);
+    IN_WORLD(wakes_for_a_slot);
+    IN_WORLD(cost_of_a_fork);
+    IN_WORLD(no_look_beside_the_caller);
+    IN_WORLD(slot_after_a_block);
+    IN_WORLD(pinned_once);
+    IN_WORLD(refused_inside);
+    IN_WORLD(silence);
+    IN_WORLD(lent_threads);
+    return test_end();
+}
