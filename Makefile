@@ -57,9 +57,9 @@ test: ## build and run the tests, two minutes on two cores; the last line is "N 
 	@$(MAKE_J) -s $(PROGRESS) $(TESTS) $(EXPLORE) $(B)/test/stress/soak
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile '$(firstword $(CC))' $(PROGRESS) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
 
-test-more: ## what make test leaves out: the other compiler, warnings, mutexes, virtual time without assertions
-	@$(MAKE_J) -s $(PTHREAD) $(RELEASE)
-	@WSQ_SCALE=$${WSQ_SCALE:-1} sh test/run.sh --compile 'gcc clang' --warnings $(PTHREAD) $(RELEASE)
+test-more: ## what make test leaves out: the other compiler, warnings, mutexes, release builds, longer explorations
+	@$(MAKE_J) -s $(PTHREAD) $(RELEASE) $(EXPLORE)
+	@WSQ_SCALE=$${WSQ_SCALE:-1} sh test/run.sh --compile 'gcc clang' --warnings $(PTHREAD) $(RELEASE) $(EXPLORE)
 
 test-examples: ## the examples' own tests; some need curl, wrk, chromium, python3 or mpicc
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/examples/httpd_client $(call cpp,test/examples/*.cpp)
