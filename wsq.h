@@ -5088,9 +5088,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
         wsqi_notify_quiet(pool);
 }
 
-/* The owner calls this when it stops searching, mostly because it has found work: one task or job,
- * which it runs now, and perhaps more in its own queue. It wakes others for the work that it sees.
- * The last searcher must see all work. */
+/* The owner calls this when it stops searching, mostly because it has found work. It wakes others
+ * for the work that it sees; the last searcher must see all work. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
@@ -5201,10 +5200,9 @@ static bool wsqi_driver_take(wsqi_worker *self) {
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* The owner is awake and has the driver: it dispatches the events, if there are any, then gives the
- * driver up. Tasks that the dispatch wakes go into the worker's own queue, in order, or, if the
- * worker has no permit, into the global queue. A worker with a permit is a searcher here: it wakes
- * others when its search ends. */
+/* The owner is awake and has the driver: it dispatches the events, if any, and gives the driver up.
+ * Tasks that the dispatch wakes go into its queue, in order, or, without a permit, into the global
+ * queue. With a permit the owner is a searcher here: it wakes others when its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5229,10 +5227,9 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* An idle owner wakes itself. Like any thread that wakes another, it first takes an idle thread,
- * and a permit if one sleeps, out of S; then it claims a bit, here its own. If its bit is gone,
- * another thread is waking this one: then the permit goes to another idle thread. If no permit
- * sleeps, this thread goes on without one. */
+/* An idle owner wakes itself, with a permit if one sleeps. Like any waker, it first takes an idle
+ * thread, and the permit, out of S, then claims a bit, here its own. If that bit is gone, another
+ * thread is waking this one: then the permit goes to another idle thread. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
@@ -5298,9 +5295,8 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* An idle owner sleeps once, in the driver's wait if it has the driver: until it gets a token,
- * until `deadline`, until park_timeout_ns is up, or, if it is the watcher, until it must look.
- * Returns whether it is still the watcher. */
+/* An idle owner sleeps once, in the driver's wait if it has the driver: until it gets a token, its
+ * time is up (`deadline`, park_timeout_ns), or the watcher must look. True: it watches on. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5608,8 +5604,7 @@ static bool wsqi_singly(const wsqi_worker *self) {
 }
 
 /* How many tasks the owner can take from the global queue. has: it has a task to run first, so
- * these go to the back of its ring. (A deque would run them before its own tasks, so it gets
- * none.) */
+ * these go to the back of its ring. (A deque would run them first, so it gets none.) */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5643,9 +5638,8 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* The owner takes the next task of a lane outside the global queue, to run it now. Perhaps it was
- * about to run a task of its own queue, and so has notified no thread for that one. Now that task
- * waits, so this function notifies. */
+/* The owner takes the next task of a lane outside the global queue, to run it now. So a task of its
+ * own queue that it was about to run, without a notify, may wait: then this notifies. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -7381,9 +7375,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals a task from the thread: while all threads are at work, no searcher would. But
- * first the tasks must run that lay in this worker's ring at the earlier turn, because they may be
- * older ones of that thread. */
+ * task, it steals one from the thread: while all threads work, no searcher would. But what lay in
+ * this worker's own ring at the earlier turn runs first: it may be older tasks of that thread. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
