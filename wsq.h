@@ -9023,8 +9023,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  *            leapfrogging (Wagner, Calder 1993). Ours: one word for the public range, and one
  *            comparison that asks both "was this job published?" and "does a thief want work?".
  * The word `range` alone says which jobs are public, so no order of two words decides which thread
- * gets a job, and ABA cannot happen: an equal word is an equal state. A thief reads the entry only
- * after its claim.
+ * gets a job. ABA does no harm, because a thief reads an entry only after it has claimed it.
  * ========================================================================== */
 
 /* The owner makes its n oldest private jobs public. */
@@ -9050,9 +9049,9 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #define WSQI_PUBLISH_ALWAYS 0
 #endif
 
-/* The owner publishes jobs: a thief has set the traps, or the owner itself has moved `bottom`. Jobs
- * in entries below `top` are not joined yet. While a thread is free for jobs, all private ones
- * become public; while all are busy, half of them, so that the next thief need not wait. */
+/* The owner publishes jobs, because a thief has set the traps, or the owner itself has moved
+ * `bottom`. Jobs in entries below `top` are not joined yet. If a thread is free for jobs, all
+ * private jobs become public, otherwise half of them, so that the next thief need not wait. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
@@ -9106,9 +9105,9 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* Before a join sleeps, it looks in this many times as many rounds as a search: the awaited job is
- * under way, and a sleep would also delay the joins that wait for this one. (The efficiency of uts
- * with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
+/* Before a join sleeps, it looks for jobs in this many times as many rounds as a search does: the
+ * awaited job is under way, and a sleep also delays the joins that wait for this one. (The
+ * efficiency of uts with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
 /* In a join: steals a job from the block with index n - 1, and runs it. n is 0: no block. */
@@ -9131,8 +9130,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* In a join: sleeps until the job is done or, if `help`, until another thread calls this one for
- * jobs or its permit; then it returns true. asked: this thread was called before, and found no job,
- * so perhaps the watcher wants its permit, for a slot or a timer. */
+ * jobs or its permit; in that case it returns true. asked: the thread was called before, and found
+ * no job, so perhaps the watcher wants its permit, for a slot or a timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9143,7 +9142,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: from here on it may be called. */
-    /* J7: either this thread sees public jobs, or the owner sees this joiner. Pairs with J5, I7. */
+    /* J7: either this thread sees public jobs, or their owner calls this one. Pairs with J5, I7. */
     wsqi_fence_sc();
     if (help && !guest) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
@@ -9166,7 +9165,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    if (called && !has) wsqi_joiners_ask(pool); /* the call may have been for a permit */
+    if (called && !has) wsqi_joiners_ask(pool); /* perhaps a producer wants a permit */
     return called;
 }
 
@@ -9174,7 +9173,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 #define WSQI_HELP_DEPTH 32
 
 /* The job of this join was stolen. Until that job is done, the owner runs other jobs, and sleeps
- * when there are none. top: where on the job stack those other jobs put their own. */
+ * when there are none. top: where on the job stack these put the jobs that they fork. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
@@ -9196,7 +9195,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* called, but the job is done: another thread helps */
+    if (asked) wsqi_pass_on(self->pool); /* called, but this join is over: wakes another thread */
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -9246,11 +9245,11 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_block_leave(guest);
-    if (self == NULL) { /* the sleeper in whose place the guest worked may be woken for jobs */
+    if (self == NULL) { /* now a sleeper may be woken for jobs, in the guest's place */
         uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
         uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
         guest->permit = false;
-        /* I8: a thread that publishes jobs sees that the guest has left, or this one the jobs. */
+        /* I8: a publisher of jobs sees that the guest has left, or this thread sees the jobs. */
         wsqi_fence_rmw();
         if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
     }
@@ -9305,7 +9304,7 @@ WSQ_API int wsq_worker_self(void) {
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
-/* The next three constants are for loops whose caller gave no grain. This is the time between two
+/* The next five constants are for loops whose caller gave no grain. This is the time between two
  * checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief waits
  * no longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
@@ -9318,41 +9317,42 @@ WSQ_API int wsq_worker_self(void) {
  * With 1 us, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
-/* If an element takes longer than this, thieves would wait too long for the next step, at which the
- * loop asks whether one wants work. So before that element the loop publishes the rest of the
+/* If elements take longer than this, thieves would wait too long for the next step, at which the
+ * loop asks whether one wants work. So before it runs an element, the loop publishes the rest of the
  * range, in pieces. A guess. (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44
  * ms; without this rule 1.43.) */
 #define WSQI_HEAVY_NS 50000u
 
-/* The last elements of a range may be heavy ones after many light ones. So the last 24 run one by
- * one, and if a thief wants work, the clock is read after each. (20,000 elements, the last 20 of
- * 100 us, 8 simulated workers: 0.43 ms; if they began with a step of 2, 0.53.) */
+/* The last elements of a range may be heavy after many light ones. So except in short loops the last
+ * 24 run one by one, and if a thief wants work, the clock is read after each. (20,000 elements, the
+ * last 20 of 100 us, 8 simulated workers: 0.43 ms; if they began with a step of 2, 0.53.) */
 enum { WSQI_LAST = 24 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
- * multiples of their size. Otherwise most calls of the body would begin at odd elements. */
+ * multiples of their size, so that few calls of the body begin at odd elements. */
 typedef struct wsqi_pace {
     size_t grain;       /* the caller's, or as many elements as take about WSQI_GRAIN_NS */
     size_t step;        /* the grain, or less towards the end of the range */
     size_t looked;      /* the element before which the clock was read last */
-    size_t next;        /* the element before which to read it again */
+    size_t next;        /* the element before which to read the clock again */
     uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate at `looked_ns`: the time for the elements left */
-    bool quiet;         /* at the last step no thief wanted work */
+    bool unwanted;      /* at the last step no thief wanted work, or the job stack was full */
 } wsqi_pace;
 
+/* Chooses the next step, and the element before which to read the clock. */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2, last = worked && left <= WSQI_LAST;
-    if (worked && !pace->quiet && left < 2 * WSQI_LAST) part = last ? 1 : left - WSQI_LAST;
+    if (worked && !pace->unwanted && left < 2 * WSQI_LAST) part = last ? 1 : left - WSQI_LAST;
     pace->looked = begin;
     pace->next = begin + (pace->grain < part ? pace->grain : part);
     pace->step = last ? 1 : pace->grain;
     while (pace->step > 1 && pace->step > left / 8) pace->step /= 2;
 }
 
-/* After some elements, if the caller gave no grain: reads the clock and chooses the next steps. */
+/* After some elements, if the caller gave no grain: reads the clock and chooses the next step. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns, grain_ns = took;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
@@ -9368,13 +9368,14 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall a thief get half of the range? A thief is awake if it has set the traps since the last
- * step, or if S counts a searcher; otherwise one must be woken. The job stack must have room. */
+/* Shall a thief get half of the range? Yes, if a thief wants work, the job stack has room, and the
+ * rest takes long enough. A thief is awake if it has set the traps since the last step, or if S
+ * counts a searcher; otherwise one must be woken. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
-    bool awake = pace->quiet;
-    pace->quiet = wsqi_load_hint(&self->front.fork_trap) != NULL || ctx == wsqi_full_mark(self);
-    if (pace->quiet) return false;
+    bool awake = pace->unwanted;
+    pace->unwanted = wsqi_load_hint(&self->front.fork_trap) != NULL || ctx == wsqi_full_mark(self);
+    if (pace->unwanted) return false;
     awake = awake || wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0;
     if (awake && pace->looked < begin) wsqi_pace_look(pace, begin, end);
     return pace->left_ns > (awake ? WSQI_TINY_NS : WSQI_WORTH_NS) || WSQI_PUBLISH_ALWAYS;
@@ -9410,6 +9411,7 @@ typedef struct wsqi_half {
     uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
+/* Runs a range of a loop, in steps. left_ns: an estimate of its time. cut: the range is a half. */
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
@@ -9425,7 +9427,7 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
-/* Rounds up to a cache line; not every compiler can align a variable on the stack so far. */
+/* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Do the elements of the range take longer than WSQI_HEAVY_NS each, as far as is known? No, if the
@@ -9436,7 +9438,7 @@ static bool wsqi_heavy(const wsqi_loop *loop, const wsqi_pace *pace, size_t begi
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
- * one. An upper half that no thief takes adds to the same partial result, unless
+ * one, then the upper one if no thief took it. This adds to the same partial result, unless
  * wsq_reducer.fixed is set. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
@@ -9454,7 +9456,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     upper.end = end;
     upper.left_ns = pace->left_ns / 2;
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    if (size > WSQI_PARTIAL_INLINE) { /* too large for the stack */
+    if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
         if (upper.partial == NULL) {
             if (loop->fixed) wsqi_store_hint(&loop->stopped, WSQI_LOOP_LACKS);
@@ -9465,7 +9467,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     wsq_fork(&ctx, &upper.job, wsqi_half_run);
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
-    if (heavy || pace->left_ns == UINT64_MAX) /* probably as long as the lower half */
+    if (heavy || pace->left_ns == UINT64_MAX) /* probably as long as the lower half took */
         upper.left_ns = wsqi_clock_ns() - pace->looked_ns;
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
     if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
@@ -9513,10 +9515,10 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     *innermost = outer;
 }
 
-/* If the caller gave no grain, a loop begins alone, until it has read the clock. But if it has only
- * a few elements for each worker, these are probably long: if a thief wants work then, the loop
- * takes them for heavy ones. (8 elements of 1 ms, 8 simulated workers: 1.02 ms; with one half given
- * away at each element 2.01.) */
+/* If the caller gave no grain, a loop gives nothing away until it has read the clock. But if it has
+ * only a few elements for each worker, these are probably long: if a thief wants work at the start,
+ * the loop takes them for heavy ones. (8 elements of 1 ms, 8 simulated workers: 1.02 ms; with one
+ * half given away at each element 2.01.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
