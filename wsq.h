@@ -9318,12 +9318,12 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_TINY_NS 4000u
 
 /* If elements take longer than this, thieves would wait too long for the next step, at which the
- * loop asks whether one wants work. So before it runs an element, the loop publishes the rest of the
- * range, in pieces. A guess. (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44
+ * loop asks whether one wants work. So before it runs an element, the loop publishes the rest,
+ * in pieces. A guess. (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44
  * ms; without this rule 1.43.) */
 #define WSQI_HEAVY_NS 50000u
 
-/* The last elements of a range may be heavy after many light ones. So except in short loops the last
+/* The last elements of a range may be heavy after many light ones. Except in short loops, the last
  * 24 run one by one, and if a thief wants work, the clock is read after each. (20,000 elements, the
  * last 20 of 100 us, 8 simulated workers: 0.43 ms; if they began with a step of 2, 0.53.) */
 enum { WSQI_LAST = 24 };
