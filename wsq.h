@@ -4714,7 +4714,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS: the
  * sleeper that has the driver; if it was woken, another thread would have to take the driver. */
-enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
+enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
     uint32_t a = wsqi_load_hint(&pool->places.of_block[one]);
