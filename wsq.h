@@ -2303,8 +2303,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 /* ==========================================================================
  * >>pairs: every order in this file
  *
- * Every acquire, release and full barrier has a label in the comment at its place, which says what
- * becomes true, and names the partner. The last column says what goes wrong if the order is weaker.
+ * Every acquire, release and full barrier has a label. The comment at its place says what becomes
+ * true, and names the partner. The last column says what goes wrong if the order is weaker.
  * Missing numbers belonged to orders that no longer exist.
  *
  *  label  where                        order         partner     weaker, and...
@@ -7854,14 +7854,14 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 
 /* ---- a permit that passes from one thread to another ---- */
 
-/* The owner is about to block in a task, and holds a permit: it passes it to a thread that seeks
- * one. S does not change: it counts no permit in use, and no thread that seeks one. */
+/* The owner, which is about to block in a task, passes its permit to a thread that seeks one, if
+ * any does. S does not change: it counts neither permits in use nor threads that seek one. */
 static void wsqi_permit_pass(wsqi_worker *self) {
     for (unsigned i = 0; i <= self->pool->last_seat; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) & self->pool->last_seat].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
         /* Relaxed: W4 needs no order here. The giver is in a task, whose end it will report; or in
-         * a guest's job, and has reported its ended tasks before. Failure: none seeks any more. */
+         * a guest's job, and has reported its ended tasks before. Failure: the seeker has left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
         wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
         if (self->searching) wsqi_search_end(self);
@@ -7970,7 +7970,7 @@ static void wsqi_serve(wsqi_worker *self) {
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a job may have blocked, and lost it */
+        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may lose the permit */
         if (!may) wsqi_permit_give(self);
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8024,7 +8024,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 }
 
 /* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
- * thread that has just started may be counted twice. So it checks this itself, in wsqi_sleep. */
+ * thread that has just started may be counted twice, so it checks this again, in wsqi_sleep. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8082,10 +8082,10 @@ static void wsqi_permits_take(void) {
 }
 
 /* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: the
- * block `keeper` (NULL: none) has a permit, which no other thread could use. A join mostly
- * gives its permit back only if tasks are queued; the producer of a later task asks for the permit
- * (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of fib on 128
- * simulated cores: 54 instead of 65%.) */
+ * block `keeper` (NULL: none) has a permit, which no other thread could use. A join gives its
+ * permit back if tasks are queued, or if it runs no other jobs; else the producer of a later task
+ * asks for the permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency
+ * of fib on 128 simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -8093,8 +8093,8 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (join && !wait->gives) continue;
         if (block->permit && block->use != WSQI_USE_GUEST) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block); /* a guest has no queue */
-        if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
-        if (!block->permit) /* the permit was given back before; the keeper may take one */
+        if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
+        if (!block->permit) /* passed on, or given back before; the keeper may take one */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
         else if (block->use == WSQI_USE_GUEST ||
@@ -8251,7 +8251,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
 
-/* The thread sleeps until it is called, or until its deadline. It may return for no reason. */
+/* The thread sleeps until it is called, or until its deadline, or wakes up for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -8429,7 +8429,7 @@ enum { WSQI_REACH = 8 };
 
 /* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is
  * queued. A pool with one worker starts tasks in order, so only the oldest may be taken. With more
- * workers, older tasks stay for these, which their spawns have notified. */
+ * workers, older tasks may stay in the lane: their spawns have notified workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
@@ -9165,7 +9165,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    if (called && !has) wsqi_joiners_ask(pool); /* perhaps a producer wants a permit */
+    if (called && !has) wsqi_joiners_ask(pool); /* it has no permit to give: asks the others */
     return called;
 }
 
@@ -9203,7 +9203,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
     uint32_t index = wsqi_entry_index(entry);
-    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) {
+    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) { /* it ran in its fork */
         self->run_at_fork--;
         return (uintptr_t)(entry + 1);
     }
