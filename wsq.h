@@ -8084,8 +8084,8 @@ static void wsqi_permits_take(void) {
 /* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: the
  * block `keeper` (NULL: none) has a permit, which no other thread could use. A join gives its
  * permit back if tasks are queued, or if it runs no other jobs; else the producer of a later task
- * asks for the permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency
- * of fib on 128 simulated cores: 54 instead of 65%.) */
+ * asks for the permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The
+ * efficiency of fib on 128 simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
