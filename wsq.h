@@ -2278,7 +2278,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   spill           to move tasks from a ring into the global queue
  *   marked task     a task in a ring that came from the global queue
  *   notify          to wake an idle thread for work, unless S counts a searcher
- *   look            to read, at other threads or lanes, whether there is work
+ *   look            to read whether other threads or lanes have work; in a wait, whether it is over
  *   run dry         to find no more work nearby
  *   seat            a word in which one thread seeks a permit, before it sleeps
  *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
