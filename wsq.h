@@ -9368,9 +9368,8 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall a thief get half of the range? Yes, if a thief wants work, the job stack has room, and the
- * rest takes long enough. A thief is awake if it has set the traps since the last step, or if S
- * counts a searcher; otherwise one must be woken. */
+/* Shall a thief get half of the range? A thief that wants work is awake if it has set the traps
+ * since the last step, or if S counts a searcher. To wake one, the rest must take longer. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->unwanted;
@@ -9388,7 +9387,7 @@ struct wsqi_loop {
     void *arg;
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
-    wsqi_a32 stopped; /* 1: stopped by wsq_loop_stop; or WSQI_LOOP_LACKS. A join makes it visible */
+    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS. Joins show it to the caller */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
