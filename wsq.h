@@ -9466,7 +9466,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     wsq_fork(&ctx, &upper.job, wsqi_half_run);
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
-    if (heavy || pace->left_ns == UINT64_MAX) /* probably as long as the lower half took */
+    if (heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX)) /* as long as the lower half */
         upper.left_ns = wsqi_clock_ns() - pace->looked_ns;
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
     if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);

@@ -155,7 +155,7 @@ static void steps(void) {
     static const struct {
         size_t grain, left, next, step; /* next: from the start of what is left on */
         uint64_t worked_ns;
-        bool quiet;
+        bool unwanted;
     } rows[] = {
         {8, 1000, 8, 8, 0, false}, {1024, 1000, 501, 64, 0, false}, {128, 1024, 128, 128, 0, false},
         {2, WSQI_LAST, 1, 1, 5001, false}, {2, WSQI_LAST, 2, 2, 5000, false}, {2, WSQI_LAST + 1, 1, 2, 6000, false},
@@ -163,7 +163,7 @@ static void steps(void) {
         {64, 32, 17, 4, 0, false}, {1, 5, 1, 1, 0, false}, {2, 7, 2, 1, 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        wsqi_pace pace = {.grain = rows[i].grain, .quiet = rows[i].quiet, .worked_ns = rows[i].worked_ns};
+        wsqi_pace pace = {.grain = rows[i].grain, .unwanted = rows[i].unwanted, .worked_ns = rows[i].worked_ns};
         wsqi_pace_set(&pace, 100, 100 + rows[i].left);
         CHECK_EQ(pace.looked, 100);
         CHECK_EQ(pace.next, 100 + rows[i].next);
