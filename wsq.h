@@ -246,8 +246,8 @@
  *
  * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
  * calling thread; wsq_pool_wait and wsq_task_wait run all there is. One thread at a time works, and
- * others that wait sleep. So the order of the tasks depends only on the seed and the calls: this is
- * what tests want.
+ * others that wait sleep. So the order of the tasks depends only on the seed and the calls (and on
+ * the clock, for timers, a driver, and the pieces of loops with a grain of 0): tests want this.
  *
  * YOUR OWN THREADS. A lend_only pool starts no threads either. Up to `workers` threads of yours
  * work for it at the same time: each calls wsq_worker_enter, and stays there until
@@ -479,8 +479,9 @@
  * wsq_group_fail, then wsq_group_cancel.
  *
  * Groups can form a tree. If a task of group A has a group B of its own, wsq_group_set_parent(&B,
- * &A) lets a cancel of A reach B. Then a wait for B ends as soon as the tasks of B that run have
- * returned. Errors do not go up: the task that waits for B hands them to A by wsq_group_fail.
+ * &A) lets a cancel of A reach B. Then a wait for B ends when B's running tasks have returned, its
+ * queued ones have had their turn, and you have woken its pending ones. Errors do not go up: the
+ * task that waits for B hands them to A by wsq_group_fail.
  *
  * The declaration of wsq_group says when you may free a group. It is not enough that each of its
  * tasks is done: a worker reports the ends of several tasks together.
@@ -547,7 +548,9 @@
  * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
  * (wsq_event). wsq_hooks.events selects some of them; where no hook is called, the place costs one
  * branch that the processor predicts. WSQ_EVENT_START and _STOP come on the thread itself, of a
- * stand-in, too: they prepare a thread and clean up after it (recipes/threads.c).
+ * stand-in, too: they prepare a thread and clean up after it (recipes/threads.c). They do not come
+ * for your threads in wsq_run and in a caller_runs pool. A pool may have workers + max_standins
+ * threads, if each is to have, say, a connection to a database.
  *
  * FORK(). A child process has none of the pool's threads. In the child, calls with such a pool
  * return WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs
@@ -609,7 +612,8 @@
  *
  * A mistake of the caller trips WSQ_ASSERT or returns WSQ_ERR_INVALID. A failure of the system
  * returns another negative result. What may happen at any time (full, empty, lost a race) is an
- * ordinary value. A call that fails changes nothing. wsq_result_string names a result.
+ * ordinary value. A call that fails changes nothing, unless its contract says what it changes.
+ * wsq_result_string names a result.
  *
  * It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool, and to free a
  * task that is not done. (A task's own function may free the task if it then returns WSQ_GONE.)
@@ -632,8 +636,10 @@
  *                                  may be allocated
  *     wait for one task, or some?  wsq_task_wait, wsq_group_wait, wsq_future_get; each has a form
  *                                  with a time-out (_for)
- *     set a time-out, a deadline?  wait with a time-out, then cancel: recipes/deadline.c. For a
- *                                  task that waits, a timer: recipes/timeout.c
+ *     set a time-out, a deadline?  wait with a time-out, cancel, and wait again before the memory
+ *                                  goes: recipes/deadline.c. A future's handle can be cancelled
+ *                                  and dropped instead. For a task that waits, a timer:
+ *                                  recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
@@ -650,7 +656,8 @@
  *                                  that pool, and the main thread calls wsq_pool_run_one
  *     use a GUI or game loop?      the same, once for each frame or event: recipes/gui.c
  *     wait in a GUI's main loop?   do not: the worker's task ends with a spawn into the main
- *                                  thread's pool, or ask wsq_task_done: recipes/gui.c
+ *                                  thread's pool, or ask wsq_task_done, wsq_group_pending or
+ *                                  wsq_pool_wait_for(pool, 0): recipes/gui.c
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
  *                                  On the main thread, without others: recipes/main_polls.c
@@ -688,7 +695,8 @@
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
- *     nest loops?                  call wsq_for in a body, with its ctx: recipes/nested.c
+ *     nest loops?                  call wsq_for in a body, with the ctx that this body or task
+ *                                  has got: recipes/nested.c
  *     get the same sum each time?  wsq_reducer.fixed: the same bits, however many workers
  *     test without threads?        caller_runs: the test's own thread runs all tasks; with a seed,
  *                                  in the same order each time: recipes/deterministic.c
@@ -701,16 +709,17 @@
  *
  * Does it ...
  *
- *     use the processor if idle?   no: a pool without work makes no system call. With timers set,
- *                                  one sleeper has a time-out. (The 0.03% of a core in the README
- *                                  is the measuring program)
+ *     use the processor if idle?   no: a pool without work makes no system call. While a timer is
+ *                                  set, or a busy worker keeps a woken task, one sleeper has a
+ *                                  time-out. (README's 0.03% is the measuring program)
  *     run any task in a join?      no: jobs only, at most 32 deep. A wait runs only what it waits
  *                                  for, as long as stand-ins are left
  *     overflow my stack?           no: helping is bounded (see WAITING), and chains of tasks do not
  *                                  recurse
  *     starve a low priority?       no: a WSQ_LOW task runs in every 16th turn, about every 16 ms,
  *                                  also while others wait
- *     leave work near idle cores?  never longer than 0.5 to 1 ms; see test/README
+ *     leave work near idle cores?  no, but for a task that was just woken: up to 1 ms; PROGRESS
+ *                                  has the bounds
  *     lose wake-ups?               no: each rule of >>idle is checked under weak memory orders
  *
  * --------------------------------------------------------------------------
@@ -751,7 +760,8 @@
  * LIBRARIES. A shared library or plugin may bring its own copy of wsq.h, of any version and with
  * any macros of >>macros. gcc and clang hide the functions, so the copies of two libraries in one
  * program do not see each other. A pool, its tasks, groups and futures belong to the copy that
- * created the pool (WSQ_ASSERT): give other libraries functions of your own, and no wsq_pool.
+ * created the pool (a debug build asserts this): give other libraries functions of your own, and
+ * no wsq_pool.
  *
  * A static library shares the copy of the program that it is linked into, where one file defines
  * WSQ_IMPLEMENTATION. If it shall have its own, compile it with WSQ_STATIC. If several libraries
@@ -790,7 +800,9 @@
  * names of their functions (wsq_hooks.name).
  *
  * A task that has waited longer than its event can take is the one to look at. "Held back" is a
- * task whose predecessors are not done: one of them may never have been spawned.
+ * task whose predecessors are not done: one of them may never have been spawned. Other causes: a
+ * cancelled group with pending tasks (CANCELLING), no stand-in left (WAITING), a call that blocks
+ * without wsq_block_begin, a lock held across a wait, a lend_only pool without threads.
  *
  * HELGRIND AND DRD know no atomic operations: they report 100,000 errors in a correct program. Use
  * the compiler's -fsanitize=thread; valgrind's memcheck works.
@@ -1152,8 +1164,8 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
  * >>types
  * ========================================================================== */
 
-/* What most functions return. A failure is a negative value, and a call that fails changes nothing.
- * wsq_result_string names a result in words. */
+/* What most functions return. A failure is a negative value, and a call that fails changes nothing
+ * but what its contract names. wsq_result_string names a result in words. */
 typedef enum wsq_result {
     WSQ_OK = 0,             /* the call did what its contract says */
     WSQ_ERR_MEMORY = -1,    /* the allocator returned NULL */
@@ -1162,7 +1174,7 @@ typedef enum wsq_result {
     WSQ_ERR_CLOSED = -4,    /* the pool is shutting down and takes no more work */
     WSQ_ERR_TIMEOUT = -5,   /* the time was up before the event came */
     WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process, this is a child of fork() */
-    WSQ_ERR_CANCELLED = -7  /* what was waited for was cancelled: it never ran to its end */
+    WSQ_ERR_CANCELLED = -7  /* the task, group, future or pool was cancelled */
 } wsq_result;
 
 /* A pool of workers. wsq_pool_create allocates one and wsq_pool_destroy frees it; between the two
@@ -1543,8 +1555,8 @@ typedef struct wsq_reducer {
 } wsq_reducer;
 
 /* ==========================================================================
- * >>api: "any thread" means any thread of the process, workers included. `self` in place of the
- * first name means that only the owner may call.
+ * >>api: "any thread" means any thread of the process, workers included, but no signal handler.
+ * `self` in place of the first name means that only the owner may call.
  * ========================================================================== */
 
 /* ---- words for results ---- */
@@ -2004,8 +2016,9 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL shutdown, too, the wait
  * lasts until the group's tasks have ended, except those that are pending or held. It may last
  * until every running task of the pool, of any group, has returned or waits.
- * WSQ_ERR_CANCELLED: not all tasks ran. None runs any more; but after a shutdown some may still be
- * pending or held (wsq_group_pending counts them), and need the group until they are woken.
+ * WSQ_ERR_CANCELLED: the group was cancelled, or the pool was shut down before all tasks ran. None
+ * runs any more; but after a shutdown some may still be pending or held (wsq_group_pending counts
+ * them), and need the group until they are woken.
  * WSQ_ERR_INVALID: the group is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
