@@ -2753,7 +2753,7 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* A time-out ends at a tick of the system's; these are up to 16 ms apart. */
+/* A time-out ends at a tick of the system's clock, so up to 16 ms late. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     uint64_t ms = (timeout_ns + 999999) / 1000000;
@@ -2990,8 +2990,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #elif defined(WSQI_SLEEP_DRAGONFLY)
 
-/* umtx_sleep takes microseconds, as an int; 0: without limit. If there is a limit, this sleeps for
- * at most a second, because a wait may return early. */
+/* umtx_sleep takes microseconds, as an int; 0: without limit. A limit above a second is cut to one,
+ * so that it fits; a wait may return early. */
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
     umtx_sleep((volatile const int *)word, (int)expected, us);
@@ -3470,7 +3470,7 @@ static void wsqi_cpu_leave(void) {
 
 /* The cores that this process may use, by its affinity mask and its control groups' quotas. */
 static unsigned wsqi_cpu_count(void) {
-    unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
+    unsigned long mask[128] = {0}; /* 8192 processors, the kernel's limit (32-bit: 4096) */
     char group[WSQI_GROUP_BYTES];
     unsigned count = 0;
     long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
@@ -3748,8 +3748,9 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 /* At most this many workers, and as many stand-ins: S counts threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers; a run
- * without one gets no help, or becomes a task. As many again are for tasks inside a wait. */
+/* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
+ * Without one, a run from outside becomes a task, a nested run's forks run immediately, and a
+ * helper only waits. As many again are for tasks inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3894,7 +3895,7 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks;       /* owner: 16 * (ended streaks of WSQ_HIGH tasks) + tasks in this one */
+    uint32_t looks; /* owner: low 4 bits: WSQ_HIGH tasks in this streak; above: ended streaks */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
@@ -3910,9 +3911,9 @@ struct wsqi_worker {
     bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX: cancelled one since */
+    uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX: it cancelled a task */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
-    uint32_t helped;      /* owner: what wsqi_helped returned when it last looked */
+    uint32_t helped;      /* owner: what its last call of wsqi_helped returned */
     uint64_t lingered;    /* owner: when it last found nothing to do, or saw `helped` change */
     bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
     wsq_random random;
@@ -3995,7 +3996,7 @@ struct wsq_pool {
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     unsigned workers, guest_base, words; /* guest_base: the first guest; words: in each bitmap */
     unsigned shares; /* lanes of the global queue */
-    bool helped; /* threads outside run tasks that they wait for, see wsqi_wait_help */
+    bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     unsigned last_seat; /* 2^n - 1, less than `shares` */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
     wsqi_a32 processors;  /* how many the process may use; 0: no worker has asked yet */
@@ -4018,13 +4019,13 @@ struct wsq_pool {
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added if it watches LIFO
-     * slots, too, not only timers. On a cache line of its own, because all threads read it */
+    /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added unless it waits only
+     * for timers. It begins a cache line, away from `permits`, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher, or the next one, looks at the slots */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
-    /* 2 * (1 + index of the block whose thread has the driver, or had it last); + 1: it is taken
-     * now. A thread takes the driver by CAS */
+    /* 0: no thread has had the driver yet. Else 2 * (1 + index of the block whose thread has it, or
+     * had it last), + 1 while it has it. A thread takes it by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority. The global queue is WSQ_NORMAL's, and all after WSQ_LOW's */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
@@ -4509,7 +4510,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
 
 /* Gives the token, and wakes the parker's owner if it sleeps. Any thread may call this. */
 static void wsqi_unpark(wsqi_parker *parker) {
-    /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
+    /* I2: what the parker's owner waits for is visible to it. Pairs with I1. */
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
@@ -4606,9 +4607,9 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
     return spawned - finished;
 }
 
-/* Is every task that is left held: in a circle, or by tasks that are never spawned or belong to
- * another pool? The answer may be wrong for a moment while the counts change. So wsq_pool_wait
- * believes a yes only if it stays for WSQI_STUCK_NS. */
+/* Are all tasks that are left held, so that none can run: in a circle, for a group, or by tasks
+ * that are never spawned or belong to another pool? The answer may be wrong for a moment while the
+ * counts change. So wsq_pool_wait believes a yes only if it stays for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
@@ -4778,13 +4779,13 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t only = (uint64_t)1 << (index % 64);
         /* I3: what the sleeper saw and did before it set the bit is visible. Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
-        self = NULL; /* another thread has claimed this bit; the next try takes any */
+        self = NULL; /* the bit is gone already; the next try takes the lowest, the driver's last */
     }
 }
 
 /* Wakes one sleeper, for which the caller has taken an idle thread and a permit out of S. Each
  * sleeper sets its bit before S counts it, so in the end the loop finds a bit. lead: the worker
- * that has the work (NULL: the caller, if it is one). */
+ * that has the work (NULL: the caller, if it is a worker). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4845,8 +4846,8 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I8: as above */
 }
 
-/* Calls all joiners for a queued task, because one call was not enough: the called joiner had no
- * permit, or none had a bit. A joiner that sleeps again with a permit sets JOINED again. */
+/* Called for a queued task if a called joiner had no permit, or no joiner had its bit set. Calls
+ * all joiners, and clears JOINED. A joiner that sleeps again with a permit sets JOINED again. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
@@ -4884,8 +4885,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* The caller has made a task visible, then passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searcher will see the task. Without one, a thread must be woken if a permit sleeps, and a
-     * joiner asked for its permit if JOINED (a higher bit) is set. */
+    /* A searcher will see the task. Without one, a sleeping permit needs a thread; and JOINED, the
+     * bit above the count of sleeping permits, says that a joiner must be asked for its permit. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -4934,9 +4935,9 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* The owner may overwrite this request in wsqi_publish. That is no harm: after that it sees, by
-     * J5, whether a thread is free for jobs, and publishes some; if it has none, it sets the traps
-     * again. (It does not see a joiner that is awake: that one asks again before it sleeps.) */
+    /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner sees, by
+     * J5, whether a thread is free for jobs, and publishes some; if it has no jobs, it sets the
+     * traps again. (A joiner that is awake does not count, but asks again before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -5042,12 +5043,11 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* A loop publishes one job at a time, so threads that search already may take others. But
-     * wsqi_wake_some takes them for searchers of these jobs, so they are added, unless they are
-     * many. */
+    /* A loop publishes one job at a time, so present searchers may take other jobs. But to
+     * wsqi_wake_some each searcher is one for these jobs. So they are added, if not too many. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: the caller's barrier orders it. If S counts a searcher, that one finds the jobs. */
+    /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or then wakes others. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
@@ -5063,7 +5063,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* For one task one searcher is enough. For more, adds the searchers: see wsqi_notify_jobs. */
+    /* For one task one searcher is enough. For more, searchers are added as in wsqi_notify_jobs. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5092,9 +5092,10 @@ static void wsqi_search_begin(wsqi_worker *self) {
     /* W4: as in wsqi_check_quiet. Besides, if another worker takes a guest's job, it sees what this
      * one has finished, or this one sees the guest in S: so one of them notices a quiet pool. */
     wsqi_fence_rmw();
-    /* Was this the last thread with work? A permit that S counts neither as sleeping nor as
-     * searching is held by a thread with work, which comes here later. But wsq_pool_wait must not
-     * wait for a guest's job, in which that thread may be; so with guests, any news is checked. */
+    /* A permit that S counts neither as sleeping nor as searching is held by a thread with work,
+     * which comes here later, so only the last thread checks (caller_runs: there is no other). But
+     * wsq_pool_wait must not wait for a guest's job, in which that thread may be. So while there
+     * are guests, each thread that has finished tasks since its last search checks, too. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
@@ -5166,7 +5167,7 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
      * wakes one. Otherwise no thread would wait for the timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
-     * thread that still sees none wakes one too many: no harm. Failure: another worker watches. */
+     * thread that still reads 0 wakes one too many: no harm. Failure: another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
@@ -5184,7 +5185,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        /* I10: either this look sees a full slot, or the thread that fills it wakes the watcher. */
+        /* I10: this look sees a full slot, or its filler wakes the watcher. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
@@ -5192,7 +5193,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
     /* I10: a timer whose setter saw no watcher is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
-    /* If all permits are in use, a working thread fires a due timer in its turn, so this waits. */
+    /* If no permit sleeps, a working thread fires a due timer in its turn, so the watcher waits. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         timer = now + WSQI_WATCH_NS;
     return timer < until ? timer : until;
@@ -5361,8 +5362,8 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a woken task may wait in its waker's slot for longer than an
- * idle thread takes to wake up (about 5 us). So its waker notifies. A guess. */
+/* A woken task waits in the slot until its waker's task ends. If tasks take this long on average,
+ * that is often as long as an idle thread takes to wake up (5 us), so wakers notify. A guess. */
 #define WSQI_SLOT_NS 3000u
 
 /* The owner calls this when it got or gave a permit, or its average time per task changed. */
@@ -5384,8 +5385,8 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* The owner is about to sleep; s: S. It takes the driver, unless all this holds: another thread had
- * it last, some thread works, and the owner has run no task since its last sleep. Then the other
+/* The owner is about to sleep; s: S. It takes a free driver, unless all this holds: another thread
+ * had it last, not all permits sleep, and the owner has run no task since its last sleep. Then that
  * thread mostly comes back soon: if the driver changed hands, each event would cost a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
@@ -5616,8 +5617,9 @@ static bool wsqi_singly(const wsqi_worker *self) {
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* How many tasks the owner can take from the global queue. has: it has a task to run first, so
- * these go to the back of its ring. (A deque would run them first, so it gets none.) */
+/* How many tasks the owner may take from the global queue. has: it has a task to run first, so
+ * these go to the back of its ring; without a ring it gets none. Otherwise the first is to run now,
+ * so there is always room for one; an owner with an empty deque gets up to 64. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5797,7 +5799,7 @@ enum {
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
-    WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
+    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets WSQI_TASK_OPEN: until it begins, a cancel stops it */
     WSQI_FLAG_NODE = 64,    /* the task is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
@@ -5934,7 +5936,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* A task that was done is claimed for a spawn, or poisoned: edges can be added to it again. */
+/* Opens a done task's `after` for new edges: a spawn has claimed the task, or it was poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
     /* Relaxed: T6 orders it; in wsqi_task_poison E4 or, in a graph, K4. Until the store, other
      * threads can only store CLOSED again, so no compare-and-swap is needed. */
@@ -6311,8 +6313,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: marks its timers as not set, and frees the lists. (Not in a child of fork(),
- * where the lists may be half changed: it only frees them.) */
+/* The pool is over: marks its timers as not set, and frees the lists. (In a child of fork() it only
+ * frees them, because they may be half changed.) */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6322,10 +6324,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
 }
 
-/* The lock's holder takes the first timer of the open list, and fires it; or moves it to the list
- * for its time, if it is not due. Returns its task, if the caller must queue the task. Otherwise
- * the task may run and free the timer as soon as it is notified. So before that, timer->timers
- * becomes "fired" (the address + 1), and a cancel that reads "fired" waits for the lock. */
+/* The lock's holder takes the first timer of the open list. If it is not due, moves it to the list
+ * for its time. Else fires it, and returns its task if the caller must queue that. If not, the task
+ * may run and free the timer as soon as it is notified, so the timer is not touched after that: it
+ * was marked "fired" (the address + 1) before. A cancel that reads "fired" waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6465,8 +6467,8 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
     WSQ_ASSERT("the wsq_timer is NULL" && timer != NULL);
     for (;;) {
-        /* N4: if this is NULL, the thread that fired the timer does not use it any more. (It may
-         * still be about to queue the task.) Pairs with N3. */
+        /* N4: if this is NULL, no thread uses the timer any more. (The one that fired it may still
+         * be about to queue the task.) Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
@@ -7194,7 +7196,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * Source:    Tokio's multi-thread scheduler. 0. to 4. are the steps of FINDING WORK in the manual.
  * ========================================================================== */
 
-/* Runs or cancels a task that the owner has taken from a queue. */
+/* Runs or cancels a task that the owner has just taken. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the queue orders it. If no odd bit is set, the run begins: a later wake is for the
@@ -7352,7 +7354,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
     if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
-    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone task needs two (wsqi_fresh) */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone task is taken at the 2nd */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
     }
@@ -7595,7 +7597,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* one task nearer to the next turn */
+    if (left != 0) self->turn.left = left - 1; /* nearer to the next turn, also without a task */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -7937,11 +7939,11 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
 
 /* The owner is a searcher that found nothing. If threads outside spawn one task after the other,
  * and run each in its wait (wsqi_wait_help), then each spawn would wake a worker, which comes too
- * late. So this worker lingers: S still counts it as a searcher, so that spawns wake no thread, and
- * its permit sleeps, so that helpers can take it. A single new task is left to its helper. True: it
- * saw several tasks, or work at WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search
- * again. False: it must sleep. (A spawn and its wait take 0.11 to 0.15 us instead of 0.7; 8 tasks
- * of 1.3 us, 50 us after the last ones, 7.7 instead of 24.) */
+ * late. So this worker lingers, if that pays: S still counts it as a searcher, so that spawns wake
+ * no thread, and its permit sleeps, so that helpers can take it. While helpers take tasks, a single
+ * new one is mostly left to them. True: the worker saw several tasks, or work at WSQI_LINGER_LOOKS
+ * looks in a row, and has taken a permit to search again. False: it must sleep. (A spawn and its
+ * wait take 0.11 to 0.15 us, not 0.7; 8 tasks of 1.3 us, 50 us after the last 8, 7.7, not 24.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -8080,7 +8082,7 @@ static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     return block;
 }
 
-/* Loops over this thread's blocks that count (wsqi_counts), from `first` outward. */
+/* Loops over the one block in each of this thread's pools that counts there, `first` or outward. */
 #define wsqi_each_pool(block, first) \
     for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
 
@@ -8511,7 +8513,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
-    else wsqi_check_quiet(pool); /* the last task may have ended here without the permit */
+    else wsqi_check_quiet(pool); /* a wait took the permit; the last task may have ended since */
     wsqi_duty_end(pool);
     wsqi_block_leave(self);
     self->use = WSQI_USE_COMMON;
@@ -8752,7 +8754,8 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     do {
         if (!wsqi_future_open(state)) return false;
         next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
-        /* T5: what the submitting thread wrote is visible. Failure: relaxed, decide again. */
+        /* T5: what the submitting thread wrote is visible. (Other threads see by T2 or F3 what this
+         * one did, not by this release.) Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
@@ -8829,7 +8832,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* It sees each claim by this thread. If it misses another's, that tombstone stays. */
+        /* This may miss another thread's claim. Then the tombstone is put back below. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
@@ -9455,7 +9458,7 @@ static bool wsqi_heavy(const wsqi_loop *loop, const wsqi_pace *pace, size_t begi
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
-    if (!loop->fixed) half = end - begin - half; /* the thief begins later, so it gets less */
+    if (!loop->fixed) half = end - begin - half; /* this thread begins first: it keeps an odd one */
     size_t middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
     const wsq_reducer *reducer = loop->reducer;
@@ -9710,7 +9713,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
  * memory, 32 for each. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump. For each kind of line it copies the first lines, then writes them. */
+/* One call of wsq_pool_dump. For each kind of line it copies those that come first in order, under
+ * the locks of their lists, and then writes them. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -10196,9 +10200,9 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #define WSQI_STANDINS 8u
 #endif
 
-/* How many rounds a search has before its thread sleeps. The pauses between them are 480 spin
- * hints: 14 us where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. That is worth
- * it, because a sleep and its wake-up cost the sleeper and its waker together more. */
+/* How many rounds a search has before its thread sleeps. Their pauses are 478 spin hints in all: 13
+ * us where a hint takes 28 ns (Zen 5), the time of 2 or 3 futex wake-ups. That is worth it, because
+ * a sleep and its wake-up cost the sleeper and its waker together still more. */
 #define WSQI_SPIN_ROUNDS 18
 
 #if !defined(WSQ_STATIC)
