@@ -5478,7 +5478,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         else wsqi_set(&oldest->next, next);
         oldest = next;
     }
-    uint32_t lane = wsq_random_next(&self->random); /* any lane, so that takers spread */
+    uint32_t lane = wsq_random_next(&self->random); /* any lane, so that consumers spread */
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
@@ -5500,7 +5500,7 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
 }
 
 /* The owner's thread blocks or leaves, so the tasks of its slot and its queue move to the global
- * queue, in order. Tasks that came from there (marked) go to its front, so that no later task
+ * queue, in order. Marked tasks, which came from there, go to its front, so that no later task
  * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
  * spawn and block would keep others waiting without end. A long deque stays in place: other workers
  * steal from it, in searches and in their turns (wsqi_take_stuck). True: the caller must notify. */
@@ -5557,11 +5557,11 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
 }
 
 /* The owner fills its LIFO slot; a task that was in it moves to its queue. No thread is woken to
- * run the task in the slot; but if none watches the slots, one is woken to do so. */
+ * run the task in the slot; but if no thread watches the slots, one is woken to watch them. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    /* I11: the task is visible to a thief. And either this thread sees the watcher and sleepers, or
-     * a thread that goes to sleep sees the slot full. Pairs with I10 and I12. */
+    /* I11: a thief sees the task's contents. And either this thread sees the watcher and sleepers,
+     * or one that goes to sleep sees the slot full, and watches it. Pairs with I10 and I12. */
     wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
     if (former != NULL) {
         wsqi_push_local(self, former);
@@ -5633,7 +5633,7 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
-    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* a new one each turn */
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* changes each turn */
     wsq_task *next = NULL, *one;
     bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
@@ -5648,13 +5648,13 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Searchers may have missed tasks while they moved. (A searcher notifies when it stops.) */
+    /* Searchers may have missed tasks that moved. (The end of a search notifies for them.) */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
-/* The owner takes the next task of a lane outside the global queue, to run it now. So a task of its
- * own queue that it was about to run, without a notify, may wait: then this notifies. */
+/* The owner takes the next task of a lane outside the global queue, to run it now. If other tasks
+ * wait there or in its own queue, it notifies, because wsqi_requeue may not have. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5721,7 +5721,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* The counter is read last, because each spawn of the victim writes its cache line. */
+    /* Read last, because it is slow: each spawn of the victim writes the counter's cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5733,8 +5733,8 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals, if `queue`, up to half of the victim's ring, or one task of its deque; or else, if
- * `slot`, the task of its slot. */
+/* Steals from the victim. queue: up to half of its ring, or one task of its deque. slot: if that
+ * brought nothing, the task in its slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool queue, bool slot) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5747,7 +5747,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool q
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     item = wsqi_unmarked(item);
     self->source = victim->index + 1;
-    self->turn.tail = before + more; /* see wsqi_take_stuck */
+    self->turn.tail = before + more; /* wsqi_take_stuck lets these run first */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -5832,7 +5832,7 @@ static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
-/* May this task be spawned into this pool? (This spawn ends the pin of an earlier wsq_spawn_on.) */
+/* May this task be spawned into this pool? (The pin of an earlier wsq_spawn_on does not count.) */
 static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     uint32_t flags = wsqi_load_own(&task->flags);
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
@@ -5883,7 +5883,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread: queues a task with a priority or a pin. Notifies. Then the task may run and end. */
+/* Any thread queues a task with a priority or a pin, and notifies. Then the task may end. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -6018,7 +6018,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
     }
 }
 
-/* Any thread: puts a chain of tasks, newest first, into its lane of the global queue. Notifies. */
+/* Any thread puts a chain, newest task first, into its lane of the global queue, and notifies. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
     wsqi_chain_push(&inject->incoming, newest, oldest);
@@ -6131,8 +6131,8 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
 }
 
 /* The thread that has reserved the task takes away the hold that it added. If other holds are left,
- * it then counts the task in pool.held. If it did so before, a task whose last predecessor is just
- * ending would for a moment seem to wait for ever. */
+ * it then counts the task in pool.held. If it counted the task first, one whose last predecessor is
+ * just ending would for a moment seem to wait for ever. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
@@ -6216,7 +6216,7 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers: always the same worker's; for a worker, its own. */
+/* The lists in which this thread sets timers: its own if it is a worker, else some worker's. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
@@ -6377,12 +6377,12 @@ static void wsqi_timers_raise(wsq_pool *pool) {
     wsqi_timers_lower(pool, first);
 }
 
-/* Called by any thread, in a turn or when it finds nothing to do. Wakes the tasks whose timers are
- * due. For one worker's timers it does so in the order of their times, so no task goes into a LIFO
- * slot. A call fires a bounded number of timers; the next call goes on. It leaves out lists whose
- * lock is held, and other workers' timers unless they are late by `grace` ns. The tasks are queued
- * after all lists are unlocked: in a pool that is over, queueing cancels them, and their cleanups
- * may lock the lists, to cancel timers. True: it took timers, but woke no task; call it again. */
+/* Any thread, in a turn or without work, wakes the tasks whose timers are due: those of one
+ * worker's timers in the order of their times, so no task goes into a LIFO slot. One call fires a
+ * bounded number of timers. It leaves out lists whose lock is held, and other workers' timers
+ * unless they are late by `grace` ns. The tasks are queued after all lists are unlocked: in a pool
+ * that is over, queueing cancels them, and their cleanups may lock the lists, to cancel timers.
+ * True: timers were taken, but no task was woken, so the caller should call this again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6632,12 +6632,12 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
- * in the lane for that, else at the back of its ring. This task alone goes to the global queue
- * instead if the ring is full or not in use (a deque has no back for its owner); or if it would be
- * alone in the ring and the first lane of the global queue is not empty, because the tasks there
- * come first. For a task that is alone in the ring no thread is notified, because the worker runs
- * it next. If the worker does anything else first, it notifies then: before an urgent task
- * (wsqi_take_lane), before it blocks (wsqi_permit_give), and when it returns from a nested step. */
+ * in the lane for that, else at the back of its ring. But if the ring is full or not in use (a
+ * deque has no back for its owner), the task goes to the first lane of the global queue; also if
+ * the worker would run it next, but that lane is not empty: the tasks there come first. For a task
+ * that the worker runs next no thread is notified. If the worker does anything else first, it
+ * notifies then: before an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), and
+ * when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -7163,7 +7163,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
     /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so `ctx`
-     * leads there. But its frame is in the block of the worker that waits, so this one counts. */
+     * leads there. But its frame is in the block of the worker that waits, so that is read. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
         self = local;
@@ -7208,7 +7208,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* else a wait of the cleanup takes the last task for running */
+        self->frame.task = NULL; /* it has ended; a wait in the cleanup would think it runs */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7238,11 +7238,11 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* wsq_pool_wait does not wait for jobs, so this thread reports ended tasks before the job. (In
-     * a join it has done so before, unless tasks ran in its waits since.) */
+    /* wsq_pool_wait does not wait for a guest's jobs, so this thread reports its ended tasks before
+     * the job. (A join has reported them, except those that ended in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees a thread in wsq_pool_wait, or that one sees the ended tasks.
-         * Pairs with W5. (After the stores below, a barrier would have to wait for them.) */
+        /* W4: either this thread sees, and calls, a thread in wsq_pool_wait, or that one sees the
+         * ended tasks. Pairs with W5. (A barrier after the stores below would wait for them.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
@@ -7275,16 +7275,16 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ---- looks at other workers ---- */
 
 /* May this worker take jobs? A guest works in the place of one worker. So if more guests work than
- * there are other permits that sleep or search, the worker leaves jobs to the guests. The last
- * searcher looks for jobs once more before it sleeps. */
+ * there are other permits that sleep or search, the worker leaves jobs to the guests. None is
+ * missed: the last searcher looks for jobs once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* How many victims of one distance a pass visits; three times as many if distances do not matter.
- * More visits would cost the victims more than they bring. The last searcher finds what all others
- * missed, when it ends its search. On 128 simulated cores, values from 4 to 16 differ little. */
+/* How many victims a pass visits: of each distance, or in a join; three times as many elsewhere, if
+ * distances do not matter. More visits would cost the victims more than they bring. What all miss
+ * the last searcher finds at its search's end. On 128 simulated cores, 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
 /* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: from LIFO slots, too. */
@@ -7314,7 +7314,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 
 /* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all),
  * beginning with a random one. If distances matter, near workers come first, but not for a join.
- * (With that, fib on 128 simulated cores has an efficiency of 36, not 66%.) True: a job has run. */
+ * (That would cut fib's efficiency on 128 simulated cores from 66 to 36%.) True: a job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7329,7 +7329,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
         for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* Not read for each victim: all workers write to the bitmap, so reads are slow. */
+            /* One read for up to 64 victims: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
@@ -7365,7 +7365,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 
 /* Notes the time of this turn. The time since the last turn goes into the average time per task,
  * unless the worker ran dry meanwhile. In a caller_runs pool the interval never changes: the time
- * between two calls must not count, and the order of tasks must not depend on the clock. */
+ * outside its calls must not count, and the order of tasks must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     if (self->pool->config.caller_runs) return;
     uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
@@ -7390,8 +7390,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals one from the thread: while all threads work, no searcher would. But what lay in
- * this worker's own ring at the earlier turn runs first: it may be older tasks of that thread. */
+ * task, it steals a task from that thread: while all threads work, no searcher would. But what lay
+ * in this worker's own ring at the earlier turn runs first: tasks that it stole there are older. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7423,7 +7423,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
-    /* While S counts a searcher, a dispatch wakes no thread. The end of the search wakes some. */
+    /* While S counts a searcher, a dispatch's tasks wake no thread. The search's end wakes some. */
     if (!self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
@@ -7433,7 +7433,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
  * WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), or else one of a thread that is in a long
  * task, if there is one. Tasks of the global queue go to the end of the ring. A deque has no such
  * end, so in a WSQ_LIFO pool the next task comes alternately from the deque and the global queue.
- * If the ring had no room for these, the worker takes another turn before the task after this. */
+ * If the ring has no room for these, the worker's next task comes from a turn, too. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7471,8 +7471,8 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
-/* Between two rounds of a search that lasts spin_ns: looks for all that wakes a sleeper. False: the
- * search must end, because a wait is over, the thread must leave, or a slot may be robbed. */
+/* Between two rounds of a search that lasts spin_ns: looks for what would wake a sleeper. False:
+ * the search must end: a wait is over, the thread must leave, or a slot may be robbed. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7494,10 +7494,10 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
  * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
- * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) What
- * the first look finds counts, too, but not in a pool with a driver, where each batch of events
- * wakes a second worker. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of
- * processor time for a request, and 38 instead of 47 us for an answer; Xeon, KVM.) */
+ * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) Work
+ * that the first look finds is a result, too, but not in a pool with a driver, where each batch of
+ * events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0 us of
+ * processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7524,7 +7524,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX;
-    self->frame.task = NULL; /* the previous task has ended: a stolen job may wait for it */
+    self->frame.task = NULL; /* it has ended; a wait in a stolen job would think it runs */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
@@ -7586,7 +7586,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
-        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job kept it waiting */
+        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* events waited */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
@@ -7622,8 +7622,8 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * ========================================================================== */
 
 /* Runs `task` (NULL: one that it finds). floor: where that task's jobs go. In the middle of another
- * task, whose jobs may lie anywhere in this block, that is a guest's block, or the end of this one:
- * then forks run immediately. False: it found none, and S counts it as a searcher. */
+ * task, whose jobs may lie anywhere in this block, that is a guest's block, or the end of this one,
+ * where forks run immediately. False: it found none, and S counts it as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7631,7 +7631,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may omit this */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not have */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -7919,8 +7919,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
 
 /* The owner's search found nothing. Will helpers soon take another task? Yes, if they took two
- * since the last call of this, or one within WSQI_LINGER_NS. No worker lingers beside a searcher,
- * where threads outnumber the processors, or where a driver or the user bounds the search. */
+ * since this was last asked, or one within WSQI_LINGER_NS. No worker lingers beside a searcher, on
+ * fewer processors than workers, on one processor, with a driver, or with a spin_ns of the user. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -7981,11 +7981,11 @@ static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* from here on S counts it */
+    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* S counts it as idle now */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may lose the permit */
+        if (self->permit && wsqi_linger(self)) continue; /* no permit: a stolen job lost it */
         if (!may) wsqi_permit_give(self);
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8062,8 +8062,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    /* If no stand-in can start, a waiting thread must run the queued task, so this calls them all.
-     * (If all stand-ins were started already, wsqi_permit_offer calls them.) */
+    /* If no stand-in can start, waiting threads must run the queued task, so it calls all of them.
+     * (If all stand-ins were started already, wsqi_permit_offer does.) */
     if (!wsqi_thread_ready(pool, 0) && wsqi_threads_made(pool) != pool->guest_base &&
         !wsqi_forked(pool))
         wsqi_call(pool, NULL);
