@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { RUNNING = 2, WAITING = 50 };
+enum { RUNNING = 4, WAITING = 50 };
 
 struct limited {
     wsq_task task;
