@@ -3756,9 +3756,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS only the first three are
- * counted: wsq_pool_wait adds up `spawned` and `finished`, and by `run` other threads see that the
- * worker has begun another task. */
+/* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS three remain: wsq_pool_wait
+ * adds up `spawned` and `finished`, and `run` shows others that a worker began a new task. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3806,9 +3805,8 @@ typedef struct wsqi_waiters {
  * so only while `ready` holds fewer than 64 tasks, or if the pool has one lane: it needs 100 ns for
  * each task, because the links are in the spawning thread's cache. Meanwhile that thread spawns
  * three more, so `incoming` would grow faster than the worker moves it. (4 threads spawn tasks of 2
- * us: without these rules the efficiency on 8 simulated cores is 75%, with them 100%; on 32 cores
- * 73 and 100%, on 64 58 and 99%, on 128 41 and 85%. If every 16th spawn moved them, it would be 22
- * instead of 60% on 512 cores, with tasks of 10 us.) */
+ * us: on 8, 32, 64 and 128 simulated cores the efficiency is 100, 100, 99 and 85%; without these
+ * rules 75, 73, 58 and 41%. 512 cores, tasks of 10 us: 60%; if every 16th spawn moved it, 22%.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3947,7 +3945,7 @@ enum {
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
     WSQI_TASK_POISONED = 16, /* it, or a predecessor, was cancelled: no run that sees this begins */
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
-    WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds, which keep it out of a queue */
+    WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
 };
 
 /* Timers lie in lists by their times; see >>timer. The lists of one worker take 11 KiB, which are
@@ -4361,9 +4359,8 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
 }
 
 /* Called by a thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds
- * the lock. The producer does this because most of the links are in its core's cache. A consumer
- * would wait for each link, and other consumers would find the lane locked meanwhile. The caller
- * must then pass a full barrier and notify. */
+ * the lock. Most links are in the producer's cache: a consumer would wait for each of them, and
+ * others would find the lane locked. The caller must then pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: as in wsqi_inject_take. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4554,8 +4551,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket, under the lock, before its wait is gone. So while this thread
-         * holds the lock, every wait in the list exists. */
+        /* A waiter leaves its bucket, locked, before its wait is gone: so all of these exist. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4685,7 +4681,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
  * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
  * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
- * thread writes S, passes a full barrier, and looks at every queue. One of the two sees the other.
+ * thread writes S, passes a full barrier, and looks for work everywhere. So one sees the other.
  *
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
@@ -4727,7 +4723,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 /* ---- places ---- */
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS: the
- * sleeper that has the driver; if it was woken, another thread would have to take the driver. */
+ * sleeper that has the driver comes last, because another thread would have to take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4777,7 +4773,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         }
         if (best == WSQI_ANYWHERE) return -1;
         uint64_t only = (uint64_t)1 << (index % 64);
-        /* I3: what the sleeper saw and did before it set the bit is visible. Pairs with I5. */
+        /* I3: what the bit's thread saw and did before it set the bit is visible. Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* the bit is gone already; the next try takes the lowest, the driver's last */
     }
@@ -4851,8 +4847,7 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
-    /* I6: either this thread sees a joiner's bit, or the joiner sees that JOINED is gone, sets it
-     * again, and sees the task. */
+    /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone, and the task (I8). */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
         uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
@@ -5036,7 +5031,7 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 }
 
 /* Wakes sleepers for the public jobs of `worker`, or, if no sleeper can be woken, calls a joiner
- * that can help. The caller has seen these jobs, and passed a full barrier. */
+ * that can run one. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
@@ -5432,8 +5427,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* may wake this very thread */
-        /* P4: as in wsqi_duty_end. Besides, a thread that forks while the pool rests sees that this
-         * one asks for jobs. Otherwise its first job would stay private. */
+        /* P4: as in wsqi_duty_end. Besides, a thread that forks its first job now sees that this
+         * one asks for jobs. Otherwise the job would stay private. */
         wsqi_fence_sc();
         wsqi_check_still(pool);
     }
