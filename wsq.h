@@ -5942,8 +5942,8 @@ static inline void wsqi_task_reopen(wsq_task *task) {
 }
 
 /* Claims a task for a spawn. False: it is held, queued, running or pending. *state: what the caller
- * last saw; then the state before the claim. home: see wsqi_task_home. hold: bits to add to the
- * state: WSQI_TASK_OPEN, a WSQI_TASK_HOLD for wsqi_task_let_go, both, or 0. */
+ * last saw; then the state before the claim. home: see wsqi_task_home. hold: added to the state:
+ * WSQI_TASK_OPEN, a WSQI_TASK_HOLD that wsqi_task_let_go takes away, both, or 0. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
     uint32_t next;
@@ -6468,8 +6468,7 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
         bool forked = wsqi_forked(timers->pool), set = where == timers && !forked;
-        /* In a child of fork() the lock may be held by a thread that does not exist there. So the
-         * timer is only marked as not set. */
+        /* In a child of fork() the lock may stay held, so the timer is only marked as not set. */
         if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
@@ -6539,8 +6538,7 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1: if the task is done, what it did is visible. W3: else its spawn is visible. Pairs
-         * with T2 and T6. */
+        /* T1: if the task is done, its work is visible. W3: else its spawn is. Pairs: T2, T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6628,11 +6626,10 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
  * in the lane for that, else at the back of its ring. But if the ring is full or not in use (a
- * deque has no back for its owner), the task goes to the first lane of the global queue; also if
- * the worker would run it next, but that lane is not empty: the tasks there come first. For a task
- * that the worker runs next no thread is notified. If the worker does anything else first, it
- * notifies then: before an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), and
- * when it returns from a nested step. */
+ * deque has no back), the task goes to the first lane of the global queue; also if the worker would
+ * run it next, but that lane is not empty: the tasks there come first. For a task that the worker
+ * runs next no thread is notified. If the worker does anything else first, it notifies: before an
+ * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6816,8 +6813,7 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
 }
 
 /* The thread that has ended a node's task calls this before the group counts that end, because the
- * graph may be freed after that. It starts each successor whose other predecessors have all ended.
- * self: the thread's worker, or NULL. */
+ * graph may be freed after that. It starts each successor whose other predecessors have ended. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7509,9 +7505,8 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
  * S, so S counts the worker as a searcher (if it was not woken as one) only after its first look;
  * and if another thread searches, only when the search ends without a result. But a search that
- * lasts spin_ns, and any in a caller_runs pool, is counted from its first round on: if this worker
- * is the last to run dry, wsqi_search_begin calls the threads in wsq_pool_wait, and these must not
- * wait for spin_ns. */
+ * lasts spin_ns, and any in a caller_runs pool, is counted from its first round on, so that
+ * wsqi_search_begin soon calls the threads in wsq_pool_wait, if this worker ran dry last. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
@@ -8225,8 +8220,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest or helper goes off duty before it sleeps in a wait. For a shutdown compares the number of
- * threads on duty with that of idle threads in S, where a guest's block never counts. */
+/* A guest or helper goes off duty before it sleeps in a wait, because a shutdown compares the
+ * number of threads on duty with that of idle threads in S, which never counts a guest's block. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -8242,7 +8237,7 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 /* For this long a thread outside looks for the end of its wait before it sleeps: longer than a
  * worker takes to wake up for the task, 20 us where idle processors sleep (KVM). If the thread then
  * spawns and waits again and again, the worker still searches when the next task comes, and a spawn
- * and its wait took 1 us. With a look of 10 us, or none, both threads slept each time: 40 us. */
+ * and its wait take 1 us. With a look of 10 us, or none, both threads sleep each time: 40 us. */
 #define WSQI_LOOK_NS 50000u
 
 /* A thread outside, or a helper in a wait of its task, looks for the end of the wait before it
@@ -8271,7 +8266,7 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* Reports, once in a wait, that the thread is about to block. Then it is as wsqi_permits_give. */
+/* Reports, once in a wait, that the thread will block. Then does what wsqi_permits_give does. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
@@ -8724,8 +8719,7 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
 }
 
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
-    /* F3: the thread that frees the future sees what the others did with it, and so does its next
-     * user. Pairs with itself. */
+    /* F3: the future's next user sees what its former users did. Pairs with itself. */
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
@@ -8851,8 +8845,8 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
 /* A thread outside has queued a task by wsq_go, and its lane held a new task already. If one thread
  * searches, or is being woken for that, and all other permits sleep, this wakes a second one. So
  * the two wake up at the same time, not one after the other. (libuv, 4 requests in flight, 2 cores
- * of a Xeon: 230,000 instead of 90,000 a second.) Only after wsq_go: for the other tasks that a
- * thread spawns it often waits, and then runs them itself. */
+ * of a Xeon: 230,000 instead of 90,000 a second.) Only after wsq_go: a thread often waits for the
+ * other tasks that it spawns, and then runs them itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
@@ -9131,8 +9125,7 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
  * whose jobs are mostly children of the awaited one; then at the worker from which this one stole
  * last; and in every fourth round at all workers. The other job delays this join, and with it the
  * joins of other workers that wait for this one; related jobs delay them less. (The efficiency of
- * the benchmark uts with 64 and 128 simulated workers: 50 and 38%; without this order 44 and
- * 26%.) */
+ * uts with 64 and 128 simulated workers: 50 and 38%; without this order 44 and 26%.) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
@@ -9165,8 +9158,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: a thief whose exchange reads WAITED takes the bucket's lock, and finds this
-         * wait. Failure: the job is done (wsqi_join_stolen reads `done` again, J4), or is WAITED
-         * already. */
+         * wait. Failure: the job is WAITED, or done (wsqi_join_stolen reads `done` again, J4). */
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
@@ -9317,7 +9309,7 @@ WSQ_API int wsq_worker_self(void) {
 
 /* The next five constants are for loops whose caller gave no grain. This is the time between two
  * checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief waits
- * no longer than a system call takes. */
+ * no longer than a wake-up takes. */
 #define WSQI_GRAIN_NS 10000u
 
 /* A loop wakes a sleeper only if the rest of the loop takes longer than this. A wake-up costs up to
@@ -9328,10 +9320,9 @@ WSQ_API int wsq_worker_self(void) {
  * With 1 us, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
-/* If elements take longer than this, thieves would wait too long for the next step, at which the
- * loop asks whether one wants work. So before it runs an element, the loop publishes the rest,
- * in pieces. A guess. (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44
- * ms; without this rule 1.43.) */
+/* If elements take longer than this, the next step, where the loop asks whether a thief wants work,
+ * would come too late. So the loop publishes the rest, in pieces, before it runs an element. A
+ * guess. (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44, not 1.43 ms.) */
 #define WSQI_HEAVY_NS 50000u
 
 /* The last elements of a range may be heavy after many light ones. Except in short loops, the last
@@ -9379,8 +9370,8 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall a thief get half of the range? A thief that wants work is awake if it has set the traps
- * since the last step, or if S counts a searcher. To wake one, the rest must take longer. */
+/* Shall a thief get half of the range? One is awake if it has set the traps since the last step, or
+ * if S counts a searcher. For a thief that sleeps, the rest of the range must take longer. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->unwanted;
@@ -9440,15 +9431,14 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Do the elements of the range take longer than WSQI_HEAVY_NS each, as far as is known? No, if the
- * caller gave a grain. */
+/* Do elements take longer than WSQI_HEAVY_NS each, as far as is known? No, if a grain was given. */
 static bool wsqi_heavy(const wsqi_loop *loop, const wsqi_pace *pace, size_t begin, size_t end) {
     return loop->grain == 0 && pace->left_ns != UINT64_MAX &&
            pace->left_ns / WSQI_HEAVY_NS > end - begin;
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
- * one, then the upper one if no thief took it. This adds to the same partial result, unless
+ * half, then the upper half if no thief took it. Then both halves add to one partial result, unless
  * wsq_reducer.fixed is set. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
@@ -9525,10 +9515,10 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     *innermost = outer;
 }
 
-/* If the caller gave no grain, a loop gives nothing away until it has read the clock. But if it has
- * only a few elements for each worker, these are probably long: if a thief wants work at the start,
- * the loop takes them for heavy ones. (8 elements of 1 ms, 8 simulated workers: 1.02 ms; with one
- * half given away at each element 2.01.) */
+/* If the caller gave no grain, a loop gives nothing away until it has read the clock. But a few
+ * elements for each worker are probably long: if a thief wants work at the start, the loop takes
+ * them for heavy. (8 elements of 1 ms, 8 simulated workers: 1.02 ms; with one half given away at
+ * each element 2.01.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9704,8 +9694,7 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* A dump has at most 1000 lines for waits, 1000 for tasks, and 32 for timers; or, if there is no
- * memory, 32 for each. Guesses. */
+/* Guesses: up to 1000 waits, 1000 tasks, and 32 timers in a dump; without memory 32 of each. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 /* One call of wsq_pool_dump. For each kind of line it copies those that come first in order, under
@@ -9990,7 +9979,7 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: no sweeps overlap. Failure: one, perhaps below on this stack, will look again. */
+        /* G3: no sweeps overlap. Failure: that sweep, perhaps below on this stack, looks again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: as above */
@@ -10010,7 +9999,7 @@ static void wsqi_check_over(wsq_pool *pool) {
 
 /* The pool is still. Is a task of the group in the middle of its run, so that it may still end? A
  * task on the stack of `self`, the worker that waits for the group, does not count: it cannot go on
- * before the wait returns. In a caller_runs pool all these are on one stack, so none counts. */
+ * before the wait returns. In a caller_runs pool all tasks are on one stack, so none counts. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     if (self != NULL && pool->config.caller_runs) return false;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
@@ -10065,14 +10054,14 @@ static bool wsqi_still(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
-    /* Perhaps no thread takes the queued tasks: then the one in wsq_pool_shutdown must. */
+    /* Maybe no other thread takes the queued tasks, so the one in wsq_pool_shutdown must. */
     if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
     return !left;
 }
 
-/* Called by a thread that goes to sleep or off duty, after a full barrier (P4). If the pool stops,
- * and is still, this releases waits that cannot end or, if no thread waits in a task, ends it. */
+/* A thread that goes to sleep or off duty calls this after a full barrier (P4). If the pool stops
+ * and is still, this releases endless waits or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
@@ -10141,7 +10130,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
-/* Do all the pool's threads sleep, and is no timer set? Then only a thread outside can help. */
+/* Do all the pool's threads sleep, and is no timer set? Then a thread outside must act first. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     for (unsigned i = 0; i < wsqi_threads_made(pool) && !pool->config.caller_runs; i++)
         if (wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP) return false;
@@ -10324,8 +10313,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     return pool;
 }
 
-/* Finds which processors are near each other, unless the caller gave a topology. Distances do not
- * matter if there are only two workers, or if all processors are equally near. */
+/* Finds which processors are near, unless the caller gave a topology. Distances do not matter for
+ * fewer than three workers, for caller_runs, or if all processors are equally near. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     wsqi_places *places = &pool->places;
     const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
@@ -10359,7 +10348,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
-                   config->order != WSQ_LIFO && /* tasks spawned there would not run newest first */
+                   config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
     while (2 * pool->last_seat + 2 <= pool->shares) pool->last_seat = 2 * pool->last_seat + 1;
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
