@@ -3756,8 +3756,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS three remain: wsq_pool_wait
- * adds up `spawned` and `finished`, and `run` shows others that a worker began a new task. */
+/* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS the first three remain:
+ * wsq_pool_wait adds up `spawned` and `finished`, and others see by `run` that a new task began. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3948,8 +3948,7 @@ enum {
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
 };
 
-/* Timers lie in lists by their times; see >>timer. The lists of one worker take 11 KiB, which are
- * not touched before the first timer. */
+/* Timers lie in lists by time (>>timer): 11 KiB a worker, not touched before its first timer. */
 enum {
     WSQI_TIMER_BITS = 6,
     WSQI_TIMER_LISTS = 1 << WSQI_TIMER_BITS,
@@ -4086,8 +4085,7 @@ static inline bool wsqi_task_live(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
-/* Returns the block with this index. The caller has read the index, or a count above it, with
- * acquire (B1 or another label), so the block is filled. */
+/* The caller has read the index, or a count above it, with acquire (as B1): the block is filled. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
@@ -4551,7 +4549,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket, locked, before its wait is gone: so all of these exist. */
+        /* A waiter leaves its bucket, under the lock, before its wait ends. So these all exist. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4847,7 +4845,7 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
-    /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone, and the task (I8). */
+    /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone, and then the task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
         uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
@@ -5117,7 +5115,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* ==========================================================================
  * >>sleep: a worker that found nothing
- * Purpose:   it sleeps until another thread wakes it, and then searches.
+ * Purpose:   the worker sleeps until another thread wakes it, and then searches.
  * Invariant: at most one sleeper, the watcher, wakes up by itself (apart from park_timeout_ns, and
  *            from the time-out of a wait): it fires timers, takes tasks from the slots of workers
  *            that are in a long task, and takes a free driver. No watcher is needed while all slots
@@ -5133,7 +5131,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
-#define WSQI_WATCHES_SLOTS 0x80000000u /* a bit of `watcher`: not only timers, but slots, too */
+#define WSQI_WATCHES_SLOTS 0x80000000u /* not set while the watcher waits only for timers */
 
 /* Makes the watcher look again; if there is none, wakes an idle thread to become it. The caller has
  * filled a slot, set a new first timer, or left the driver, and then read `watcher`. */
@@ -5794,7 +5792,7 @@ enum {
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
-    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets WSQI_TASK_OPEN: until it begins, a cancel stops it */
+    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets TASK_OPEN: a cancel stops the task until it begins */
     WSQI_FLAG_NODE = 64,    /* the task is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
