@@ -5781,7 +5781,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            before its next run comes a read-modify-write, which sees POISONED. Any other POISONED
  *            task may be running. DONE and POISONED: a cancel has ended it, not a run.
  * Writers:   any thread adds bits, and adds or takes away holds. Only the thread that spawns, runs
- *            or ends the task, or claims a future, clears bits (but see wsqi_task_poison).
+ *            or ends the task, or claims a future, clears bits; but wsqi_task_poison clears DONE.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
  *            read-modify-write, unless the task is OPEN, or was woken or cancelled.
  * ========================================================================== */
@@ -6388,7 +6388,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
         wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
         uint32_t nobody = 0;
         if (wsqi_load_hint(&timers->next) > now - (i == 0 ? 0 : grace)) continue;
-        if (grace == 0 && first != NULL) break;
+        if (grace == 0 && first != NULL) break; /* this thread has work now */
         if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1: a try-lock */
         unsigned most = count + WSQI_TIMERS_MOST;
         for (; (next = wsqi_timers_open(timers, now)) <= now && count < most; count++) {
@@ -6536,7 +6536,7 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1: if the task is done, its work is visible. W3: else its spawn is. Pairs: T2, T6. */
+        /* T1: if the task is done, its work is visible; W3: else its spawn. Pairs with T2, T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6954,7 +6954,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* fit self's queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into self's queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -7271,9 +7271,9 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* How many victims a pass visits: of each distance, or in a join; three times as many elsewhere, if
- * distances do not matter. More visits would cost the victims more than they bring. What all miss
- * the last searcher finds at its search's end. On 128 simulated cores, 4 to 16 differ little. */
+/* How many victims a pass visits at each distance, or in a join; a search visits three times as
+ * many if distances do not matter. More visits would cost the victims more than they bring. The
+ * last searcher finds what others missed. On 128 simulated cores, 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
 /* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: from LIFO slots, too. */
@@ -7380,7 +7380,7 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
  * task, it steals a task from that thread: while all threads work, no searcher would. But what lay
- * in this worker's own ring at the earlier turn runs first: tasks that it stole there are older. */
+ * in this worker's own ring at the earlier turn runs first: maybe older tasks of that thread. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7574,7 +7574,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
-        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* events waited */
+        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job delayed events */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
@@ -7619,7 +7619,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not have */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may have left it */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -7950,7 +7950,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         wsqi_backoff(3);
         now = wsqi_clock_ns();
         helped = wsqi_helped(pool);
-        /* A helper has just taken the last task: one that comes now is left to it, mostly. */
+        /* A helper has just taken the last task, so the next one is mostly left to helpers. */
         bool fresh = helped != self->helped && wsqi_load_hint(&wsqi_share_own(pool)->length) == 0;
         if (helped != self->helped) self->lingered = now;
         self->helped = helped;
@@ -10062,7 +10062,7 @@ static bool wsqi_still(wsq_pool *pool) {
  * and is still, this releases endless waits or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
+    /* A thread that wakes up now waits for this lock, so its stack may be looked at here. */
     wsqi_lock(pool, &pool->lock);
     /* P4: this thread sees that a thread is awake which woke up before, when the phase was RUN. */
     wsqi_fence_sc();
