@@ -7739,9 +7739,10 @@ static void wsqi_permit_give(wsqi_worker *self) {
     }
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
-    /* W4: either this thread sees a waiter for the pool, and calls it, or that one sees which tasks
-     * have ended. I8: either a producer sees this permit asleep, or this thread sees the new task.
-     * I6: either a sleeper sees the spilled tasks, or this thread sees and wakes the sleeper. */
+    /* W4: either this thread sees a waiter for the pool, and calls it, or the waiter sees which
+     * tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for its
+     * task, or this thread sees the task, and wakes one. I6: either a thread that goes to sleep
+     * sees the spilled tasks, or this thread sees and wakes it. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
@@ -9940,7 +9941,7 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
  *            still (all on duty sleep, nothing is queued), each wait returns if its awaited end
  *            will never come. If then no thread waits in the middle of a task, the pool is over.
- * Writers:   duty.threads: each thread counts itself (but see wsqi_check_still). The phase: the
+ * Writers:   duty.threads: each thread counts itself (wsqi_check_still: another). The phase: the
  *            first shutdown; then, under the pool's lock, the thread that finds the pool still.
  * Source:    termination detection by counting active threads. While a pool stops, a thread that
  *            wakes up takes the pool's lock first, so one look under that lock is enough.
