@@ -653,15 +653,14 @@ static void memory_look(void) {
     }
 }
 
-/* A call counts its time-out from when it reads the clock. So a stall between the call and its first
- * sleep, with no task on top, moves its deadline. */
+/* Before each sleep a wait reads the clock, and sleeps for the rest of its time-out. So a stall of the waiting thread,
+ * with no task on top, moves its deadline. */
 static void watch_stall(sim_core *core, uint64_t until) {
     if (until > watch.stalled) watch.stalled = until;
     for (unsigned i = 0; until != 0 && i < WATCH_WAITS; i++) {
         waiting *wait = &watch.waits[i];
         if (!wait->used || wait->core != core->id || wait->depth != watch.depth[core->id]) continue;
-        if (wait->deadline < UINT64_MAX - SECOND && core->slept_at / 1000 <= wait->began)
-            wait->deadline += sim_stall.ns;
+        if (wait->deadline < UINT64_MAX - SECOND) wait->deadline += sim_stall.ns;
     }
 }
 

@@ -90,7 +90,7 @@ static inline const char *pool_wrong(wsq_pool *pool) {
     const wsq_config *config = &pool->config;
     uint64_t s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
-    for (int i = 0; i < 100 && wsqi_idle(s) != wsqi_load_hint(&pool->duty.threads); i++) {
+    for (int i = 0; i < 100 && (wsqi_load_hint(&pool->coming) != 0 || wsqi_idle(s) != wsqi_load_hint(&pool->duty.threads)); i++) {
         nap(MS);
         s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED;
     }
