@@ -622,7 +622,8 @@ static void play_main(void) {
     memory_look();
     for (int i = 0; i < NODES; i++) {
         watched *w = &play.actors[i].w;
-        bool stays = w->state == WATCH_PENDS || w->state == WATCH_HELD || w->cause == FROM_TIMER || w->cause == FROM_EVENT;
+        bool stays = w->state == WATCH_PENDS || w->state == WATCH_HELD || w->cause == FROM_TIMER || w->cause == FROM_EVENT ||
+                     (w->cause == FROM_WAKE_OUTSIDE && play.wakers != 0); /* whose thread has yet to queue it */
         if (stays && pool_of(w->pool)->closed) continue;
         if (spawned(w) && w->state != WATCH_DONE) watch_fail("end", "the pools are done, and %s is not", w->name);
     }

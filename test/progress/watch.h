@@ -653,10 +653,13 @@ static void memory_look(void) {
     }
 }
 
-/* Before each sleep a wait reads the clock, and sleeps for the rest of its time-out. So a stall of the waiting thread,
- * with no task on top, moves its deadline. */
+/* Before each sleep a thread reads the clock, and sleeps for the rest of its time-out. So a stall of the waiting thread,
+ * with no task on top, moves its deadline; and one of a thread that is about to sleep until a timer moves that. */
 static void watch_stall(sim_core *core, uint64_t until) {
-    if (until > watch.stalled) watch.stalled = until;
+    uint64_t start = until - (until != 0 ? sim_stall.ns : 0), most = 0;
+    for (const watched *one = watch.timers; until != 0 && one != NULL; one = one->next_timer)
+        if (one->due > start + most) most = one->due - start;
+    if (until + most > watch.stalled) watch.stalled = until + most;
     for (unsigned i = 0; until != 0 && i < WATCH_WAITS; i++) {
         waiting *wait = &watch.waits[i];
         if (!wait->used || wait->core != core->id || wait->depth != watch.depth[core->id]) continue;
