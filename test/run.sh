@@ -185,7 +185,7 @@ scaled() { # program
 # Several workers go through the same list; each takes what no other has taken.
 worker() { # program ...
     for program; do
-        case $program in */explore_*) check "$program" "$program" ;; esac
+        case $program in */explore_*) check "$program" scaled "$program" ;; esac
     done
     for compiler in $compilers; do
         case $compiler in *clang*) matrix "$compiler" clang++ ;; *) matrix "$compiler" g++ ;; esac
