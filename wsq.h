@@ -4823,6 +4823,7 @@ static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0) wsqi_call(pool, NULL);
 }
 
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more);
 static void wsqi_thread_want(wsq_pool *pool);
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
@@ -5048,6 +5049,8 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
+        /* Perhaps a permit has no thread, because a starting stand-in was counted twice. */
+        else if (wsqi_sleeping(s) > wsqi_active(s)) (void)wsqi_thread_ready(pool, 0);
     }
 }
 

@@ -16,4 +16,16 @@ static inline void in_world(void (*test)(void), unsigned cores) {
     CHECK(world_run(test, 100 * SECOND));
 }
 
+/* Queues this task, and blocks its worker for 5 ms. */
+static item *queued_first;
+
+static inline wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), queued_first);
+    wsq_block_begin(ctx);
+    nap(5 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
 #endif /* EXACT_H */

@@ -1,16 +1,7 @@
 /* How many looks, wakes and accesses it takes: of a search, a watcher, a fork, a pool at rest. In virtual time. */
 #include "exact.h"
 
-static item *queued, *due;
-
-static wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    item_spawn(wsq_pool_of(ctx), queued);
-    wsq_block_begin(ctx);
-    nap(5 * MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
+static item *due;
 
 static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
@@ -127,7 +118,7 @@ static wsq_poll fills_its_slot_run(wsq_ctx ctx, wsq_task *task) {
 static void watcher_sleeps(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     item *blocks = item_make(0), *again = item_make(0), *fills = item_make(20 * MS), *far_off = item_make(0);
-    queued = item_make(US);
+    queued_first = item_make(US);
     blocks->task.fn = queue_and_block; /* so that there is a stand-in */
     due = item_make(US);
     due->pends = true;
@@ -255,7 +246,7 @@ static wsq_poll wakes_after_a_block_run(wsq_ctx ctx, wsq_task *task) {
     wsq_block_begin(ctx);
     wsq_block_end(ctx);
     item_wake(due);
-    item_spawn(wsq_pool_of(ctx), queued);
+    item_spawn(wsq_pool_of(ctx), queued_first);
     return WSQ_DONE;
 }
 
@@ -265,13 +256,13 @@ static void slot_after_a_block(void) {
     item *wakes = item_make(0);
     due = item_make(US);
     due->pends = true;
-    queued = item_make(US);
+    queued_first = item_make(US);
     item_spawn(pool, due);
     nap(MS);
     wakes->task.fn = wakes_after_a_block_run;
     item_spawn(pool, wakes);
     wsq_pool_wait(pool);
-    CHECK(queued->began < due->began);
+    CHECK(queued_first->began < due->began);
     wsq_pool_destroy(pool);
 }
 
@@ -299,7 +290,7 @@ static void pinned_once(void) {
 
 static wsq_poll spawns_itself_run(wsq_ctx ctx, wsq_task *task) {
     wsq_pool *pool = wsq_pool_of(ctx);
-    wsq_task *list[] = {&queued->task, task};
+    wsq_task *list[] = {&queued_first->task, task};
     uint64_t pending = wsq_pool_pending(pool);
     CHECK_EQ(wsq_spawn(pool, task), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_spawn_on(pool, 0, task), WSQ_ERR_INVALID);
@@ -314,11 +305,11 @@ static wsq_poll spawns_itself_run(wsq_ctx ctx, wsq_task *task) {
 static void refused_inside(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
     item *spawns = item_make(0);
-    queued = item_make(US);
+    queued_first = item_make(US);
     spawns->task.fn = spawns_itself_run;
     item_spawn(pool, spawns);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK(queued->ended != 0);
+    CHECK(queued_first->ended != 0);
     wsq_pool_destroy(pool);
 }
 
@@ -373,6 +364,43 @@ static void lent_threads(void) {
     wsq_pool_destroy(pool);
 }
 
+/* A permit sleeps and has no thread, because a stand-in that started was counted twice while this thread blocked. */
+static wsq_poll blocks_uncounted_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    (void)task;
+    wsqi_add_rlx(&pool->coming, 1u);
+    wsq_block_begin(ctx);
+    wsqi_add_rlx(&pool->coming, 0u - 1u);
+    nap(20 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void long_piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)arg;
+    compute((end - begin) * 300 * US);
+}
+
+static wsq_poll long_loop_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_for(ctx, 0, 20, 1, long_piece, NULL);
+    return item_run(ctx, task);
+}
+
+/* Jobs start a stand-in, too. */
+static void jobs_want_a_thread(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *blocks = item_make(0), *loop = item_make(0);
+    blocks->task.fn = blocks_uncounted_run;
+    loop->task.fn = long_loop_run;
+    item_spawn(pool, blocks);
+    nap(MS);
+    uint64_t start = now();
+    item_spawn(pool, loop);
+    wsq_pool_wait(pool);
+    CHECK(loop->ended - start < 4 * MS); /* alone 6 */
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_looks");
     IN_WORLD(looks_once);
@@ -387,5 +415,6 @@ int main(void) {
     IN_WORLD(refused_inside);
     IN_WORLD(silence);
     IN_WORLD(lent_threads);
+    IN_WORLD(jobs_want_a_thread);
     return test_end();
 }

@@ -456,17 +456,6 @@ static void quiet(void) {
 
 /* ---- permits that no idle thread can use ---- */
 
-static item *queued;
-
-static wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    item_spawn(wsq_pool_of(ctx), queued);
-    wsq_block_begin(ctx);
-    nap(5 * MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 static wsq_poll wait_above(wsq_ctx ctx, wsq_task *task) {
     item *blocks = item_make(0), *never = item_make(0);
     (void)task;
@@ -484,10 +473,10 @@ static void last_standin_blocks(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1});
     item *waits = item_make(0);
     waits->task.fn = wait_above;
-    queued = item_make(US);
+    queued_first = item_make(US);
     item_spawn(pool, waits);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK(queued->began < queued->spawned + 100 * US);
+    CHECK(queued_first->began < queued_first->spawned + 100 * US);
     wsq_pool_destroy(pool);
 }
 

@@ -9,17 +9,6 @@ static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
     return --self->runs != 0 ? WSQ_YIELD : WSQ_DONE;
 }
 
-static item *queued;
-
-static wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    item_spawn(wsq_pool_of(ctx), queued);
-    wsq_block_begin(ctx);
-    nap(5 * MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 static void *short_call(void *arg) {
     compute(US);
     return arg;
@@ -140,7 +129,7 @@ static void due_beside_a_join(void) {
         due = item_make(US);
         due->pends = true;
         item_spawn(pool, due);
-        queued = item_make(US);
+        queued_first = item_make(US);
         blocks->task.fn = queue_and_block;
         if (i / 2 != 0) item_spawn(pool, blocks);
         runs->task.fn = short_run; /* so that a wake goes into the slot without a notification */
@@ -205,7 +194,7 @@ static void watcher_without_a_permit(void) {
     due = item_make(US);
     due->pends = true;
     item_spawn(pool, due);
-    queued = item_make(US);
+    queued_first = item_make(US);
     blocks->task.fn = queue_and_block; /* so that there is a stand-in */
     item_spawn(pool, blocks);
     nap(50 * MS);
