@@ -7760,7 +7760,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
      * sees the spilled tasks, or this thread sees and wakes it. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
-    if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
+    if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) <= wsqi_active(s)))
+        wsqi_pass_on(pool); /* it also asks for jobs: from now on a thread is free for some */
     else if (spilled) wsqi_notify_fenced(pool);
     if (!guest) wsqi_permit_offer(pool, s + change);
 }
@@ -7988,9 +7989,10 @@ static void wsqi_serve(wsqi_worker *self) {
     if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* S counts it as idle now */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
-        if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
+        bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
+        if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
+        if (ran) continue;
         if (self->permit && wsqi_linger(self)) continue; /* no permit: a stolen job lost it */
-        if (!may) wsqi_permit_give(self);
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;

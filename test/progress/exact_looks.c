@@ -401,6 +401,34 @@ static void jobs_want_a_thread(void) {
     wsq_pool_destroy(pool);
 }
 
+static wsq_poll computes_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(MS);
+    wsq_block_begin(ctx);
+    nap(20 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void long_loop(wsq_ctx ctx, void *arg) {
+    wsq_for(ctx, 0, 20, 1, long_piece, arg);
+}
+
+/* While the task computes, the sleeping permit is left to the run. When it blocks, a second one sleeps. */
+static void jobs_for_a_second_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    item *blocks = item_make(0);
+    blocks->task.fn = computes_and_blocks_run;
+    nap(MS);
+    item_spawn(pool, blocks);
+    nap(200 * US);
+    uint64_t start = now();
+    CHECK_EQ(wsq_run(pool, long_loop, NULL), WSQ_OK);
+    CHECK(now() - start < 4 * MS); /* alone 6 */
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_looks");
     IN_WORLD(looks_once);
@@ -416,5 +444,6 @@ int main(void) {
     IN_WORLD(silence);
     IN_WORLD(lent_threads);
     IN_WORLD(jobs_want_a_thread);
+    IN_WORLD(jobs_for_a_second_permit);
     return test_end();
 }

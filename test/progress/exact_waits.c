@@ -392,6 +392,40 @@ static void seekers(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- what a pinned task queues while its worker has no permit ---- */
+
+static wsq_poll blocks_20_us_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    nap(20 * US);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll queues_first_run(wsq_ctx ctx, wsq_task *task) {
+    if (queued_first->spawned == 0) item_spawn(wsq_pool_of(ctx), queued_first);
+    return item_run(ctx, task);
+}
+
+/* The stand-in has the permit, since what it runs yields. So it must get what the pinned task queues. */
+static void queued_without_a_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *blocks = item_make(0), *keeps = item_make(US), *pinned_one = item_make(US);
+    queued_first = item_make(US);
+    blocks->task.fn = blocks_20_us_run;
+    keeps->until = pinned_one;
+    pinned_one->task.fn = queues_first_run;
+    pinned_one->until = queued_first;
+    pinned_one->give_up = 20 * MS;
+    item_spawn(pool, blocks);
+    nap(10 * US);
+    item_spawn(pool, keeps);
+    item_spawn_on(pool, 0, pinned_one);
+    wsq_pool_wait(pool);
+    CHECK(queued_first->began < pinned_one->began + 100 * US);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_waits");
     IN_WORLD(helps_as_far_as_eight);
@@ -405,5 +439,6 @@ int main(void) {
     IN_LARGE_WORLD(seventy_workers);
     IN_LARGE_WORLD(joiner_beyond_sixty_four);
     IN_WORLD(seekers);
+    IN_WORLD(queued_without_a_permit);
     return test_end();
 }

@@ -88,16 +88,16 @@ static inline bool world_run(void (*fn)(void), uint64_t limit_ns) {
  * each of them, and all permits. They sleep after 100 ms, whatever stalls hold them up. Returns what is wrong, or NULL. */
 static inline const char *pool_wrong(wsq_pool *pool) {
     const wsq_config *config = &pool->config;
-    uint64_t s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
+    uint64_t s = 0, rest = 1, bits = 0, joiners = 0;
+    uint32_t threads = 0;
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
-    for (int i = 0; i < 100 && (wsqi_load_hint(&pool->coming) != 0 || wsqi_idle(s) != wsqi_load_hint(&pool->duty.threads)); i++) {
-        nap(MS);
-        s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED;
+    for (int i = 0; i < 100 && (s != rest || wsqi_load_hint(&pool->coming) != 0); i++) {
+        if (i != 0) nap(MS);
+        threads = wsqi_load_hint(&pool->duty.threads);
+        s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
+        rest = config->caller_runs ? s : pool->workers * WSQI_SLEEPING + threads * WSQI_IDLE;
     }
-    uint32_t threads = wsqi_load_hint(&pool->duty.threads);
-    uint64_t rest = pool->workers * WSQI_SLEEPING + threads * WSQI_IDLE, bits = 0, joiners = 0;
-    if (config->caller_runs) rest = wsqi_load_hint(&pool->permits);
-    else if (wsqi_idle(s) != threads && config->spin_ns != 0) return NULL; /* they look on */
+    if (wsqi_idle(s) != threads && config->spin_ns != 0 && !config->caller_runs) return NULL; /* they look on */
     if (s != rest) return "S counts a thread or a permit wrongly";
     for (unsigned w = 0; w < pool->words; w++) {
         for (uint64_t mask = wsqi_load_hint(&pool->sleepers[w]); mask != 0; mask &= mask - 1) bits++;
