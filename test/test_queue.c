@@ -1,4 +1,4 @@
-/* examples/wsq_queue.h: order, limits, a full queue, purge, pause, resize, and a pool that is cancelled. */
+/* examples/wsq_queue.h: order, limits, a full queue, purge, pause, resize, and a pool that takes no more. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "../examples/wsq_queue.h"
@@ -37,7 +37,7 @@ static void submits(size_t capacity) {
         unsigned wrong = 0;
         reset();
         CHECK_EQ(wsq_queue_init(&queue, pool, capacity, limit, MOST), WSQ_OK);
-        for (int i = 0; i < CALLS; i++) wrong += wsq_queue_submit(&queue, work, number(i)) != WSQ_OK;
+        for (int i = 0; i < CALLS; i++) wrong += wsq_queue_submit(&queue, true, work, number(i)) != WSQ_OK;
         wsq_queue_wait(&queue);
         CHECK_EQ(atomic_load(&ran), CALLS);
         CHECK(atomic_load(&most) <= limit);
@@ -70,10 +70,10 @@ static void states(void) {
     CHECK_EQ(wsq_queue_init(&queue, pool, 1, 2, 1), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
     atomic_store(&held, true);
-    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_queue_submit(&queue, work, number(i)), WSQ_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_queue_submit(&queue, true, work, number(i)), WSQ_OK);
     while (atomic_load(&ran) < 2) sched_yield();
-    for (int i = 0; i < ROOM; i++) CHECK_EQ(wsq_queue_try(&queue, work, number(i)), WSQ_OK);
-    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_TIMEOUT);
+    for (int i = 0; i < ROOM; i++) CHECK_EQ(wsq_queue_submit(&queue, false, work, number(i)), WSQ_OK);
+    CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_ERR_TIMEOUT);
     wsq_queue_counts(&queue, &queued, &running);
     CHECK(queued == ROOM && running == 2);
     wsq_queue_resize(&queue, 3); /* one more starts */
@@ -83,7 +83,7 @@ static void states(void) {
     CHECK_EQ(wsq_queue_purge(&queue, drop), ROOM - 1);
     CHECK_EQ(atomic_load(&dropped), ROOM - 1);
     wsq_queue_resize(&queue, 0); /* the three return, and nothing starts */
-    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_OK);
     atomic_store(&held, false);
     do wsq_queue_counts(&queue, &queued, &running);
     while (running != 0);
@@ -92,13 +92,16 @@ static void states(void) {
     wsq_queue_resize(&queue, 3);
     wsq_queue_wait(&queue);
     CHECK_EQ(atomic_load(&ran), 4);
-    wsq_queue_pause(&queue, true);
-    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    wsq_queue_resize(&queue, 0); /* paused */
+    for (int i = 0; i < ROOM; i++) CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_OK);
+    CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_ERR_TIMEOUT);
+    wsq_queue_wait(&queue); /* nothing runs, and nothing can start */
     test_nap(2000000);
     CHECK_EQ(atomic_load(&ran), 4);
-    wsq_queue_pause(&queue, false);
+    wsq_queue_resize(&queue, MOST + 1);
     wsq_queue_fini(&queue);
-    CHECK_EQ(atomic_load(&ran), 5);
+    CHECK_EQ(atomic_load(&ran), 4 + ROOM);
+    CHECK(atomic_load(&most) <= MOST);
     pool_end(pool);
 }
 
@@ -110,7 +113,7 @@ static void submit_one(test_thread *self) {
         while (atomic_load(&ran) < MOST) sched_yield();
         atomic_store(&held, false);
     } else {
-        CHECK_EQ(wsq_queue_submit(self->arg, work, NULL), WSQ_OK);
+        CHECK_EQ(wsq_queue_submit(self->arg, true, work, NULL), WSQ_OK);
     }
 }
 
@@ -122,14 +125,14 @@ static void none_queued(void) {
     reset();
     CHECK_EQ(wsq_queue_init(&queue, pool, 0, 2, MOST), WSQ_OK);
     atomic_store(&held, true);
-    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_OK);
     for (int i = 0; i < 2; i++) { /* at first the two may not have started yet */
-        CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_TIMEOUT);
+        CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_ERR_TIMEOUT);
         while (atomic_load(&ran) < 2) sched_yield();
     }
     wsq_queue_resize(&queue, 3);
-    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
-    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_OK);
+    CHECK_EQ(wsq_queue_submit(&queue, false, work, NULL), WSQ_ERR_TIMEOUT);
     test_threads(4, submit_one, &queue);
     wsq_queue_fini(&queue);
     CHECK_EQ(atomic_load(&ran), 6);
@@ -137,7 +140,7 @@ static void none_queued(void) {
     pool_end(pool);
 }
 
-/* Threads that submit, try, resize, pause and purge: each call runs or is dropped, once. */
+/* Threads that submit, resize, pause and purge: each call runs or is dropped, once. */
 static atomic_uint accepted;
 
 static void compete(test_thread *self) {
@@ -145,10 +148,9 @@ static void compete(test_thread *self) {
     for (size_t i = 0; i < 300; i++) {
         uint32_t what = test_below(&self->random, 20);
         if (what == 0) wsq_queue_resize(queue, 1 + test_below(&self->random, MOST));
-        else if (what == 1) wsq_queue_pause(queue, true), wsq_queue_pause(queue, false);
+        else if (what == 1) wsq_queue_resize(queue, 0), wsq_queue_resize(queue, MOST);
         else if (what == 2) wsq_queue_purge(queue, drop);
-        else if (what < 10 && wsq_queue_submit(queue, work, NULL) == WSQ_OK) atomic_fetch_add(&accepted, 1);
-        else if (what >= 10 && wsq_queue_try(queue, work, NULL) == WSQ_OK) atomic_fetch_add(&accepted, 1);
+        else if (wsq_queue_submit(queue, what < 10, work, NULL) == WSQ_OK) atomic_fetch_add(&accepted, 1);
     }
 }
 
@@ -168,22 +170,14 @@ static void races(void) {
     }
 }
 
-/* The pool is cancelled: what waits in the queue never starts, and nobody waits for it. */
+/* The pool is cancelled while tasks that hold permits are queued: a wait for the queue ends. */
 static void cancelled(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
     wsq_queue queue;
     reset();
     CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
-    for (int i = 0; i < 100; i++) CHECK_EQ(wsq_queue_submit(&queue, work, number(i)), WSQ_OK);
+    for (int i = 0; i < 100; i++) CHECK_EQ(wsq_queue_submit(&queue, true, work, number(i)), WSQ_OK);
     CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
-    wsq_queue_wait(&queue);
-    size_t left, after;
-    unsigned running;
-    wsq_queue_purge(&queue, NULL); /* so that it is not refused for being full */
-    wsq_queue_counts(&queue, &left, &running);
-    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_CLOSED);
-    wsq_queue_counts(&queue, &after, &running);
-    CHECK(left == 0 && after == 0 && running == 0);
     wsq_queue_fini(&queue);
     pool_end(pool);
 }
@@ -196,7 +190,7 @@ static void drained(void) {
     unsigned running;
     CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
     CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
-    CHECK_EQ(wsq_queue_submit(&queue, work, NULL), WSQ_ERR_CLOSED);
+    CHECK_EQ(wsq_queue_submit(&queue, true, work, NULL), WSQ_ERR_CLOSED);
     wsq_queue_counts(&queue, &queued, &running);
     CHECK(queued == 0 && running == 0);
     wsq_queue_fini(&queue);
