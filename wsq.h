@@ -4640,13 +4640,11 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* A thread calls this when it has woken up on duty, or has just gone on duty. If the pool is
- * stopping, it takes and releases the pool's lock. The thread that holds the lock may have found
- * all threads asleep, and reads what is on their stacks (wsqi_check_still). So this thread goes on
- * only after that. */
+/* A thread calls this when it has woken up on duty, or has just gone on duty, after a full barrier:
+ * P4, it sees the pool stop, or wsqi_check_still sees it awake. If the pool is stopping, it takes
+ * and releases the pool's lock. The thread that holds the lock may have found all threads asleep,
+ * and reads what is on their stacks. So this thread goes on only after that. */
 static void wsqi_woke(wsq_pool *pool) {
-    /* P4: this thread sees the pool stop, or wsqi_check_still sees this thread awake. */
-    wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
@@ -4654,7 +4652,8 @@ static void wsqi_woke(wsq_pool *pool) {
 
 /* A thread that may be off duty calls this before it runs or cancels tasks: now it is on duty. */
 static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier in wsqi_woke orders it. */
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_fence_rmw();                      /* P4: as wsqi_woke says */
     wsqi_woke(pool);
 }
 
@@ -5454,7 +5453,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    wsqi_woke(pool); /* its full barrier is I6 for wsqi_notify_tasks below */
+    wsqi_fence_sc(); /* P4: as wsqi_woke says. I6: for wsqi_notify_tasks below */
+    wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
     /* Another thread may have to watch now. A searcher looks for that when its search ends (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
