@@ -3996,7 +3996,6 @@ struct wsq_pool {
     unsigned workers, guest_base, words; /* guest_base: the first guest; words: in each bitmap */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
-    unsigned last_seat; /* 2^n - 1, less than `shares` */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
     wsqi_a32 processors;  /* how many the process may use; 0: no worker has asked yet */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
@@ -4012,7 +4011,7 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
+    wsqi_a32 threads_made; /* workers, and stand-ins with a thread; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; changed by exchange, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
@@ -4034,7 +4033,7 @@ struct wsq_pool {
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_a32 jobs_from; /* 1 + the processor where a thread last woke one for jobs; 0: read since */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
-    wsqi_seat seats[WSQI_SHARES]; /* those up to last_seat are in use */
+    wsqi_seat seats[WSQI_SHARES]; /* as many as there are lanes are in use */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
@@ -4042,7 +4041,6 @@ struct wsq_pool {
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
-    unsigned started;   /* stand-ins' blocks that have a thread; under `lock` */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
@@ -4166,18 +4164,13 @@ static inline void wsqi_check_use(const wsq_pool *pool, const wsqi_worker *self)
                (self == NULL || self->driving != WSQI_DRIVING_WAIT));
 }
 
-/* The first block in this pool, from this thread's `block` outward; NULL: none. */
-static inline wsqi_worker *wsqi_outward(const wsq_pool *pool, wsqi_worker *block) {
-    while (block != NULL && block->pool != pool) block = block->outer;
-    return block;
-}
-
 /* The innermost block in which this thread runs a task, run or job of this pool; NULL: none. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_use(pool, self);
-    return wsqi_outward(pool, self);
+    while (self != NULL && self->pool != pool) self = self->outer;
+    return self;
 }
 
 /* This thread's innermost block in this pool that has a queue (so not a guest's); NULL: none. */
@@ -4189,19 +4182,12 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* Does this thread, from outside, run a task of this pool that it waits for (wsqi_wait_help)? Then
- * it may spawn while the pool drains, as a worker may. */
-static bool wsqi_is_helper(const wsq_pool *pool) {
-    const wsqi_worker *block = wsqi_inside(pool);
-    while (block != NULL && block->use != WSQI_USE_HELPS) block = wsqi_outward(pool, block->outer);
-    return block != NULL;
-}
-
 /* For a thread without a queue in this pool: is it in a job that it took, or in a task that it runs
- * as a helper? Then a shutdown waits for it. */
+ * as a helper? Then a shutdown waits for it, and it may spawn while the pool drains. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
-    while (block != NULL && block->frame.outer == NULL) block = wsqi_outward(pool, block->outer);
+    while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
+        block = block->outer;
     return block != NULL;
 }
 
@@ -5980,9 +5966,9 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
     do {
-        /* A helper may spawn while the pool drains, as a worker may. */
+        /* Inside a task or a job it may spawn while the pool drains, as a worker may. */
         if ((outside & 1) &&
-            (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_helper(pool)))
+            (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_in_job(pool)))
             return false;
         /* Relaxed: the closed bit and the count are in one word, and a read-modify-write sees its
          * newest value, so a shutdown waits for each admitted task. G1 and P1 order the rest. */
@@ -7318,7 +7304,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    bool all = self->robs_slots || pool->config.caller_runs;
+    bool all = self->robs_slots;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
@@ -7528,6 +7514,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX;
     self->frame.task = NULL; /* it has ended; a wait in a stolen job would think it runs */
+    if (alone) self->robs_slots = true; /* the other workers' slots wait for this thread */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
@@ -7561,7 +7548,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
     if (!alone) self->vain = (uint8_t)(self->vain + 1);
-    return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* 0. and 1. Finds a task nearby. It reads two counts of urgent tasks. Unless a turn is due or a
@@ -7742,7 +7729,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
  * notifies: the thread blocks in a task, has ended one without a permit, or leaves the pool. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool guest = self->use == WSQI_USE_GUEST, permit = self->permit;
+    bool permit = self->permit;
     wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
     if (self->searching) wsqi_search_end(self); /* it was woken in a wait, as a searcher */
     wsqi_permit_set(self, false);
@@ -7752,7 +7739,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
         if (spilled) wsqi_notify_fenced(pool);
         return;
     }
-    uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+    uint64_t change = self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     /* W4: either this thread sees a waiter for the pool, and calls it, or the waiter sees which
      * tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for its
@@ -7760,10 +7747,10 @@ static void wsqi_permit_give(wsqi_worker *self) {
      * sees the spilled tasks, or this thread sees and wakes it. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
-    if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) <= wsqi_active(s)))
+    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
         wsqi_pass_on(pool); /* it also asks for jobs: from now on a thread is free for some */
     else if (spilled) wsqi_notify_fenced(pool);
-    if (!guest) wsqi_permit_offer(pool, s + change);
+    wsqi_permit_offer(pool, s + change);
 }
 
 /* Sets up a block. False: no memory for its deque. */
@@ -7789,15 +7776,18 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* Makes a block. The caller holds the pool's lock, and then counts the block. NULL: no memory. */
+/* Makes a block, or finds the one that a failed start has left. The caller holds the pool's lock,
+ * and then counts the block. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by a failed start */
-    if (block == NULL) {
-        block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
-        if (block == NULL) return NULL;
-        wsqi_set(&pool->table[index], block);
+    wsqi_worker *block = wsqi_block(pool, index);
+    if (block != NULL) return block;
+    block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
+    if (block != NULL && !wsqi_worker_init(block, pool, index)) {
+        wsqi_blocks_give(pool->config.allocator, block, WSQ_BLOCK_SIZE);
+        block = NULL;
     }
-    return wsqi_worker_init(block, pool, index) ? block : NULL;
+    wsqi_set(&pool->table[index], block);
+    return block;
 }
 
 /* Takes the block for this thread. False: another thread has it. */
@@ -7877,8 +7867,8 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 /* The owner, which is about to block in a task, passes its permit to a thread that seeks one, if
  * any does. S does not change: it counts neither permits in use nor threads that seek one. */
 static void wsqi_permit_pass(wsqi_worker *self) {
-    for (unsigned i = 0; i <= self->pool->last_seat; i++) {
-        wsqi_a32 *seat = &self->pool->seats[(self->index + i) & self->pool->last_seat].seeker;
+    for (unsigned i = 0; i < self->pool->shares; i++) {
+        wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
         /* Relaxed: W4 needs no order here. The giver is in a task, whose end it will report; or in
          * a guest's job, and has reported its ended tasks before. Failure: the seeker has left. */
@@ -7899,8 +7889,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     wsqi_a32 *seat = NULL;
     uint32_t mine = self->index + 1, round = 0;
     uint64_t start = 0;
-    for (unsigned i = 0; i <= pool->last_seat && seat == NULL; i++) {
-        wsqi_a32 *one = &pool->seats[(self->index + i) & pool->last_seat].seeker;
+    for (unsigned i = 0; i < pool->shares && seat == NULL; i++) {
+        wsqi_a32 *one = &pool->seats[(self->index + i) % pool->shares].seeker;
         uint32_t nobody = 0;
         /* Relaxed: a seat publishes nothing. Failure: it is taken. */
         if (wsqi_load_hint(one) == 0 && wsqi_cas_rlx(one, &nobody, mine)) seat = one;
@@ -8026,26 +8016,25 @@ static bool wsqi_worker_start(wsqi_worker *self) {
 /* The caller holds the pool's lock. Starts one more stand-in, which begins as an idle thread.
  * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
-    unsigned index = pool->workers + pool->started;
+    unsigned index = wsqi_load_locked(&pool->threads_made);
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
-    if (index == wsqi_load_locked(&pool->threads_made)) {
-        if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: others find the block filled. It is counted before its thread can queue tasks, so a
-         * look at all queues misses none of them. Pairs with B1. */
-        wsqi_store_rel(&pool->threads_made, index + 1);
-    }
+    wsqi_worker *block = wsqi_block_make(pool, index);
+    if (block == NULL) return false;
+    /* B2: others find the block filled. It is counted before its thread can queue tasks, so a look
+     * at all queues misses none of them. Pairs with B1. */
+    wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->coming, 1u);
-    wsqi_block(pool, index)->use = WSQI_USE_COMES;
-    if (wsqi_worker_start(wsqi_block(pool, index))) {
-        pool->started++;
-        return true;
-    }
+    block->use = WSQI_USE_COMES;
+    if (wsqi_worker_start(block)) return true;
     wsqi_add_hint(&pool->coming, 0u - 1u);
+    wsqi_store_rel(&pool->threads_made, index); /* B2: as above; others may still look at it */
     return false;
 }
 
 /* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
- * thread that has just started may be counted twice, so it checks this again, in wsqi_sleep. */
+ * thread that has just started may be counted twice, so it checks this again, in wsqi_sleep. (If it
+ * were left out for a moment, a waiting thread would take its permit, and could run a task that
+ * waits for the waiting one.) */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8078,19 +8067,17 @@ static void wsqi_thread_want(wsq_pool *pool) {
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
 /* A thread may be inside several pools and runs; `outer` links its blocks. Only its outermost block
- * in a pool counts there: that block has the thread's permit. None counts in a caller_runs pool, or
- * in a child of fork(). Returns the first that counts, from `block` outward, or NULL. */
-static wsqi_worker *wsqi_counts(wsqi_worker *block) {
-    for (; block != NULL; block = block->outer)
-        if (wsqi_outward(block->pool, block->outer) == NULL && /* it is the outermost */
-            !block->pool->config.caller_runs && !wsqi_forked(block->pool))
-            break;
-    return block;
+ * in a pool has the thread's permit. In a caller_runs pool, and in a child of fork(), none has. */
+static bool wsqi_has_permits(const wsqi_worker *block) {
+    const wsqi_worker *outer = block->outer;
+    while (outer != NULL && outer->pool != block->pool) outer = outer->outer;
+    return outer == NULL && !block->pool->config.caller_runs && !wsqi_forked(block->pool);
 }
 
-/* Loops over the one block in each of this thread's pools that counts there, `first` or outward. */
+/* Loops over those blocks of this thread that can have permits, from `first` outward. */
 #define wsqi_each_pool(block, first) \
-    for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
+    for (wsqi_worker *block = (first); block != NULL; block = block->outer) \
+        if (wsqi_has_permits(block))
 
 /* The thread goes on. In each of its pools it takes a permit if one sleeps; but between
  * wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
@@ -10112,8 +10099,8 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_tokens_give(pool);
     for (unsigned i = 0; i < count; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    for (unsigned i = 0; i < pool->started; i++)
-        wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
+    for (unsigned i = pool->workers; i < wsqi_threads_made(pool); i++)
+        wsqi_thread_join(&wsqi_block(pool, i)->thread);
 }
 
 /* The first thread to shut down waits here until the pool is over and its threads have ended. */
@@ -10277,8 +10264,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
-    for (unsigned i = 0; i < wsqi_threads_made(pool); i++)
-        wsq_deque_fini(&wsqi_block(pool, i)->deque); /* has no array if the ring was used */
+    for (unsigned i = 0; i < pool->guest_base; i++) /* no array: the ring was used */
+        if (pool->table[i] != NULL) wsq_deque_fini(&pool->table[i]->deque);
     while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
         pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
@@ -10370,7 +10357,6 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
-    while (2 * pool->last_seat + 2 <= pool->shares) pool->last_seat = 2 * pool->last_seat + 1;
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);

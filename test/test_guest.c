@@ -248,6 +248,34 @@ static void waits_in_the_second_job(void) {
     pool_end(here);
 }
 
+static wsq_poll late_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_DONE;
+}
+
+static void spawns_in_a_drain(wsq_ctx ctx, void *arg) {
+    wsqi_worker *guest = wsqi_worker_of(ctx);
+    wsq_task *late = (wsq_task *)arg;
+    wsqi_frame frame;
+    wsqi_admit_none(here);
+    CHECK_EQ(wsq_spawn(here, late), WSQ_ERR_CLOSED);
+    wsqi_frame_push(guest, &frame, guest->frame.floor); /* as for a job that it has stolen */
+    CHECK_EQ(wsq_spawn(here, late), WSQ_OK);
+    wsqi_frame_pop(guest, &frame);
+    CHECK_EQ(wsq_spawn(here, late), WSQ_ERR_CLOSED);
+}
+
+/* A stolen job is part of what a drain runs to its end, so it may spawn, whichever thread runs it. */
+static void job_spawns_in_a_drain(void) {
+    wsq_task late;
+    wsq_task_init(&late, late_run);
+    here = pool_new((wsq_config){.workers = 1, .lend_only = true});
+    CHECK_EQ(wsq_run(here, spawns_in_a_drain, &late), WSQ_OK);
+    CHECK_EQ(wsq_pool_shutdown(here, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&late), WSQ_ERR_CANCELLED);
+    pool_end(here);
+}
+
 int main(void) {
     test_begin("test_guest");
     RUN(guest_waits_when_cancelled);
@@ -255,5 +283,6 @@ int main(void) {
     RUN(waits_in_the_second_job);
     RUN(worker_waits_as_guest);
     RUN(worker_blocks_as_guest);
+    RUN(job_spawns_in_a_drain);
     return test_end();
 }
