@@ -357,10 +357,10 @@
  *                must count: an eventfd, a pipe and EVFILT_USER keep it
  *
  * One thread at a time is in wait or dispatch, and events may lie in the driver's own struct
- * between the two. `wait` calls nothing of wsq, and a debug build stops if it does. `dispatch`
- * should be short, and waits for nothing: wsq_task_wait and its like return WSQ_ERR_INVALID there.
- * The tasks that it wakes start in that order, as if they were spawned. It must not take a lock
- * that a task holds while it spawns or wakes.
+ * between the two. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits or
+ * sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait and its like
+ * return WSQ_ERR_INVALID there. The tasks that it wakes start in that order, as if they were
+ * spawned. It must not take a lock that a task holds while it spawns or wakes.
  *
  * If a thread is idle, it hears of an event immediately, or 0.5 ms later while the thread that
  * heard of the last one is still in a task. If all workers are busy, one of them looks in each
@@ -4025,7 +4025,8 @@ struct wsq_pool {
     /* 0: no thread has had the driver yet. Else 2 * (1 + index of the block whose thread has it, or
      * had it last), + 1 while it has it. A thread takes it by CAS */
     wsqi_a32 poller;
-    /* a lane for each wsq_priority. The global queue is WSQ_NORMAL's, and all after WSQ_LOW's */
+    /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL, whose lanes together are the
+     * global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
@@ -4518,7 +4519,7 @@ struct wsqi_wait {
     uint64_t since;      /* under the bucket's lock: when the wait began; 0: not recorded */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* waiter: 1: it sleeps, idle in S or off duty, or will; for a shutdown */
+    wsqi_a32 asleep;     /* 1: the waiter sleeps or will, idle or off duty. A shutdown reads this */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;     /* for a thread without a block */
     wsqi_wait *next, **link; /* under the bucket's lock */
@@ -4589,8 +4590,8 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
     return spawned - finished;
 }
 
-/* Are all tasks that are left held, so that none can run: in a circle, for a group, or by tasks
- * that are never spawned or belong to another pool? The answer may be wrong for a moment while the
+/* Is every remaining task held, so that none can run: in a circle, for a group, or by tasks that
+ * are never spawned or belong to another pool? The answer may be wrong for a moment while the
  * counts change. So wsq_pool_wait believes a yes only if it stays for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
@@ -5030,7 +5031,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * wsqi_wake_some each searcher is one for these jobs. So they are added, if not too many. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or then wakes others. */
+    /* Relaxed: the barrier orders it. A searcher finds the jobs, or wakes others when it stops. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
@@ -6120,9 +6121,9 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* The thread that has reserved the task takes away the hold that it added. If other holds are left,
- * it then counts the task in pool.held. If it counted the task first, one whose last predecessor is
- * just ending would for a moment seem to wait for ever. */
+/* The thread that has reserved the task takes its own hold away. If other holds are left, it counts
+ * the task in pool.held. The order matters: a task that only this hold keeps from the queue must
+ * not be counted, or wsqi_stuck could report that the task waits for ever. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
@@ -6413,8 +6414,8 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Locks lists, and marks the timer as set there: the lists in which it is set, or has fired; else
- * the calling thread's own. *where: the former timer->timers. NULL: it is set in another pool. */
+/* Locks the lists of this pool in which the timer is set or has fired, else the calling thread's,
+ * and marks it as set there. *where: its former `timers`. Returns NULL if another pool has it. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -7485,7 +7486,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
  * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
  * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) Work
- * that the first look finds is a result, too, but not in a pool with a driver, where each batch of
+ * that the first look finds ends the row, too, but not in a pool with a driver, where each batch of
  * events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0 us of
  * processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
@@ -7870,8 +7871,8 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
-        /* Relaxed: W4 needs no order here. The giver is in a task, whose end it will report; or in
-         * a guest's job, and has reported its ended tasks before. Failure: the seeker has left. */
+        /* Relaxed: no end of a task is missed (W4). The giver is in a task and will report its end,
+         * or in a guest's job, before which it reported all ends. Failure: the seeker has left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
         wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
         if (self->searching) wsqi_search_end(self);
@@ -9394,7 +9395,7 @@ struct wsqi_loop {
     void *arg;
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
-    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS. Joins show it to the caller */
+    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS, which wsq_reduce sees by J4 */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
@@ -10070,7 +10071,7 @@ static bool wsqi_still(wsq_pool *pool) {
  * and is still, this releases endless waits or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* A thread that wakes up now waits for this lock, so its stack may be looked at here. */
+    /* A thread that wakes up now waits in wsqi_woke for this lock, so its stack may be read. */
     wsqi_lock(pool, &pool->lock);
     /* P4: this thread sees that a thread is awake which woke up before, when the phase was RUN. */
     wsqi_fence_sc();
