@@ -91,7 +91,7 @@ static inline const char *pool_wrong(wsq_pool *pool) {
     uint64_t s = 0, rest = 1, bits = 0, joiners = 0;
     uint32_t threads = 0;
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
-    for (int i = 0; i < 100 && (s != rest || wsqi_load_hint(&pool->coming) != 0); i++) {
+    for (int i = 0; i < 100 && (s != rest || wsqi_idle(s) != threads || wsqi_load_hint(&pool->coming) != 0); i++) {
         if (i != 0) nap(MS);
         threads = wsqi_load_hint(&pool->duty.threads);
         s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
