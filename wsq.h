@@ -5057,12 +5057,16 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
+/* As wsqi_pass_on, but only for jobs. */
+static void wsqi_pass_jobs(wsq_pool *pool) {
+    wsqi_worker *giver = wsqi_look_jobs(pool);
+    if (giver != NULL) wsqi_notify_jobs(pool, giver);
+}
+
 /* Wakes threads if there is any work. The caller has found that S counts no searcher, and has
  * passed a full barrier; or it is a joiner that was called for work, and does not take it. */
 static void wsqi_pass_on(wsq_pool *pool) {
-    if (wsqi_notify_tasks(pool, UINT_MAX)) return;
-    wsqi_worker *giver = wsqi_look_jobs(pool);
-    if (giver != NULL) wsqi_notify_jobs(pool, giver);
+    if (!wsqi_notify_tasks(pool, UINT_MAX)) wsqi_pass_jobs(pool);
 }
 
 /* The owner begins to search: from here on S counts it as a searcher. */
@@ -9260,7 +9264,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
         guest->permit = false;
         /* I8: a publisher of jobs sees that the guest has left, or this thread sees the jobs. */
         wsqi_fence_rmw();
-        if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
+        if (wsqi_searching(s) == 0) wsqi_pass_jobs(pool);
     }
     wsqi_lease_end(guest);
 }
@@ -9347,6 +9351,7 @@ typedef struct wsqi_pace {
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate at `looked_ns`: the time for the elements left */
     bool unwanted;      /* at the last step no thief wanted work, or the job stack was full */
+    bool alone;         /* no steps before the next look: the rest is too short for any thief */
 } wsqi_pace;
 
 /* Chooses the next step, and the element before which to read the clock. */
@@ -9362,12 +9367,11 @@ static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
 
 /* After some elements, if the caller gave no grain: reads the clock and chooses the next step. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
-    uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns, grain_ns = took;
+    uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
-    if (done > grain) grain_ns /= done / grain;
-    if (done >= grain && grain_ns < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 16)
-        pace->grain = grain * (grain_ns < WSQI_GRAIN_NS / 16 ? 8 : 2);
-    if (grain_ns > WSQI_GRAIN_NS * 2 && grain > 1) pace->grain = grain / 2;
+    if (done >= grain && took < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 16)
+        pace->grain = grain * (took < WSQI_GRAIN_NS / 16 ? 8 : 2);
+    if (took > WSQI_GRAIN_NS * 2 && grain > 1) pace->grain = grain / 2;
     pace->left_ns = took <= UINT64_MAX / times ? took * times : UINT64_MAX;
     if (took < WSQI_WORTH_NS / 10 && pace->left_ns > WSQI_WORTH_NS)
         pace->left_ns = WSQI_WORTH_NS; /* `took` was too short for an estimate */
@@ -9382,10 +9386,12 @@ static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->unwanted;
     pace->unwanted = wsqi_load_hint(&self->front.fork_trap) != NULL || ctx == wsqi_full_mark(self);
-    if (pace->unwanted) return false;
-    awake = awake || wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0;
+    awake = !pace->unwanted &&
+            (awake || wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0);
     if (awake && pace->looked < begin) wsqi_pace_look(pace, begin, end);
-    return pace->left_ns > (awake ? WSQI_TINY_NS : WSQI_WORTH_NS) || WSQI_PUBLISH_ALWAYS;
+    pace->alone = !awake && pace->left_ns <= WSQI_TINY_NS && pace->worked_ns <= WSQI_WORTH_NS / 2;
+    return !pace->unwanted &&
+           (pace->left_ns > (awake ? WSQI_TINY_NS : WSQI_WORTH_NS) || WSQI_PUBLISH_ALWAYS);
 }
 
 /* What all pieces of a loop share. It lies on the stack of wsq_for or wsq_reduce. */
@@ -9437,10 +9443,16 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Do elements take longer than WSQI_HEAVY_NS each, as far as is known? No, if a grain was given. */
-static bool wsqi_heavy(const wsqi_loop *loop, const wsqi_pace *pace, size_t begin, size_t end) {
-    return loop->grain == 0 && pace->left_ns != UINT64_MAX &&
-           pace->left_ns / WSQI_HEAVY_NS > end - begin;
+/* Shall half of the range be public before a thief asks? Yes, if its elements take longer than
+ * WSQI_HEAVY_NS each. If that is not known: for a half, because a thief has asked before, if more
+ * threads are free than jobs of this one are public. If a grain was given, no. */
+static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    if (loop->grain != 0) return false;
+    if (pace->left_ns != UINT64_MAX) return pace->left_ns / WSQI_HEAVY_NS > left;
+    uint64_t s = wsqi_load_hint(&self->pool->permits);
+    uint32_t given = wsqi_active(s) + wsqi_range_length(self);
+    return pace->worked_ns != 0 && wsqi_searching(s) + wsqi_sleeping(s) > given;
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
@@ -9455,12 +9467,12 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     const wsq_reducer *reducer = loop->reducer;
     size_t size = reducer != NULL ? reducer->size : 0, bytes = (size_t)WSQI_LINE_UP(size);
     unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    bool heavy = wsqi_heavy(loop, pace, begin, end);
+    bool heavy = wsqi_heavy(ctx, loop, pace, end - begin);
     wsqi_half upper;
     upper.loop = loop;
     upper.begin = middle;
     upper.end = end;
-    upper.left_ns = pace->left_ns / 2;
+    upper.left_ns = pace->left_ns != UINT64_MAX ? pace->left_ns / 2 : UINT64_MAX;
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
     if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
@@ -9499,21 +9511,22 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
     pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half: its loop has worked before */
-    if (automatic) {
+    if (automatic && end - begin > 1) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
     }
     *innermost = loop; /* so wsq_loop_stop in the body finds it */
     while (end - begin > least && wsqi_load_hint(&loop->stopped) == 0) {
-        bool gives = loop->fixed || wsqi_heavy(loop, &pace, begin, end) ||
+        bool gives = loop->fixed || wsqi_heavy(ctx, loop, &pace, end - begin) ||
                      wsqi_wanted(ctx, &pace, begin, end);
         if (gives && wsqi_loop_give(ctx, loop, &pace, begin, end, partial)) {
             begin = end;
             break;
         }
-        size_t step = pace.step - (automatic ? begin & (pace.step - 1) : 0);
-        wsqi_loop_body(ctx, loop, begin, begin + step, partial);
-        begin += step;
+        size_t to = pace.alone ? pace.next - 1 : begin;
+        to += pace.step - (automatic ? to & (pace.step - 1) : 0);
+        wsqi_loop_body(ctx, loop, begin, to, partial);
+        begin = to;
         if (automatic && begin >= pace.next && end - begin > 1) wsqi_pace_look(&pace, begin, end);
     }
     if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
