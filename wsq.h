@@ -8263,7 +8263,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     if (wsqi_worth(vain)) {
         uint64_t end = wsqi_clock_ns() + WSQI_LOOK_NS;
         if (end > wait->deadline) end = wait->deadline;
-        while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) wsqi_backoff(2);
+        for (; !wsqi_wait_called(wait) && wsqi_clock_ns() < end; wsqi_pause())
+            wsqi_thread_yield(); /* to the awaited worker, if that is on this processor */
     }
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
