@@ -2609,7 +2609,7 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: as in wsqi_ring_pop, for the tail read above. Failure: relaxed, another was faster. */
+    /* R6: as in wsqi_ring_pop, for `end`. Failure: relaxed, another thread was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
@@ -2803,7 +2803,7 @@ static void wsqi_thread_join(wsqi_thread *thread) {
 
 /* The affinity mask covers one processor group, of at most 64 cores. Since Windows 11, which has
  * GetProcessDefaultCpuSetMasks, a process whose mask leaves out no core runs in all groups, so this
- * counts all cores; otherwise those of the mask. */
+ * counts all cores. Otherwise it counts those of the mask. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -3759,7 +3759,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
 /* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS the first three remain:
- * wsq_pool_wait adds up `spawned` and `finished`, and others see by `run` that a new task began. */
+ * wsq_pool_wait adds up `spawned` and `finished`; `run` tells other threads that a task began. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3838,7 +3838,7 @@ typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw a lone task in it */
     wsqi_a64 run;    /* watcher, thieves write: 1 + owner's counters.run; 0: its slot was empty */
     wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
-    wsqi_a32 vain;   /* wsqi_slot_tell calls since a theft from it: owner adds 1, thief stores 0 */
+    wsqi_a32 vain;   /* owner adds 1 in wsqi_slot_tell; a thief that takes from its slot stores 0 */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
@@ -3848,7 +3848,7 @@ typedef struct wsqi_turn {
     uint64_t start; /* the time of the last turn; 0: the worker found nothing to do since */
     uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* the tail of the worker's own ring at that look, or at a later theft */
+    uint32_t tail;   /* the tail of the worker's own ring at that look, or after a later theft */
     uint64_t seen;   /* 1 + counters.run of that block at that look; 0: there was no look */
     uint32_t end;    /* the tail of that block's ring at that look */
 } wsqi_turn;
@@ -3895,7 +3895,7 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks; /* owner: low 4 bits: WSQ_HIGH tasks in this streak; above: ended streaks */
+    uint32_t looks; /* owner: 16 * (ended streaks) + the number of WSQ_HIGH tasks in this streak */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
@@ -4017,8 +4017,8 @@ struct wsq_pool {
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added unless it waits only
-     * for timers. It begins a cache line, as all threads read it, and `permits` changes often */
+    /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added unless the watcher
+     * waits only for timers. It begins a cache line, because `permits`, before it, changes often */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher, or the next one, looks at the slots */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
@@ -4032,7 +4032,7 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + the processor where a thread last woke one for jobs; 0: read since */
+    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: a woken thread read it */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* as many as there are lanes are in use */
     wsqi_parking parking;
@@ -4346,8 +4346,8 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
 }
 
 /* Called by a thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds
- * the lock. Most links are in the producer's cache: a consumer would wait for each of them, and
- * others would find the lane locked. The caller must then pass a full barrier and notify. */
+ * the lock. Most links are in the producer's cache: a consumer would wait for each of them, while
+ * others find the lane locked. After this the caller must pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: as in wsqi_inject_take. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4516,10 +4516,10 @@ struct wsqi_wait {
     const wsq_task *task;   /* the awaited task, or NULL */
     const wsq_group *group; /* the awaited group, or NULL */
     const wsq_job *job;     /* the stolen job that a join waits for; NULL: not a join */
-    uint64_t since;      /* under the bucket's lock: when the wait began; 0: not recorded */
+    uint64_t since;      /* when the wait began, or 0: not recorded. Under the bucket's lock */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* 1: the waiter sleeps or will, idle or off duty. A shutdown reads this */
+    wsqi_a32 asleep;     /* 1: the waiter is idle or off duty, or is about to be; for a shutdown */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;     /* for a thread without a block */
     wsqi_wait *next, **link; /* under the bucket's lock */
@@ -4538,7 +4538,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket, under the lock, before its wait ends. So these all exist. */
+        /* A waiter leaves its bucket under the lock before its wait ends, so all of these exist. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4627,10 +4627,10 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* A thread calls this when it has woken up on duty, or has just gone on duty, after a full barrier:
- * P4, it sees the pool stop, or wsqi_check_still sees it awake. If the pool is stopping, it takes
- * and releases the pool's lock. The thread that holds the lock may have found all threads asleep,
- * and reads what is on their stacks. So this thread goes on only after that. */
+/* A thread calls this, after a full barrier, when it has woken up on duty or just gone on duty.
+ * Either it sees the pool stop, or wsqi_check_still sees it awake (P4). If the pool is stopping, it
+ * takes and releases the pool's lock, because the lock's holder may have found all threads asleep,
+ * and may be reading what is on their stacks. So this thread goes on only after that. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
@@ -4710,7 +4710,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 /* ---- places ---- */
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS: the
- * sleeper that has the driver comes last, because another thread would have to take the driver. */
+ * sleeper that has the driver is woken last, because another thread must then take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4739,8 +4739,8 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears one bit and returns its number; -1: all are clear. It is the lowest bit among the blocks
- * nearest to `self` (NULL: among all); that of the block with the driver comes last. So mostly the
+/* Clears one bit and returns its number, or -1 if all are clear. It takes the lowest bit among the
+ * blocks nearest to `self` (NULL: among all blocks), that of the driver's block last. So mostly the
  * same sleepers are woken, and their caches stay warm. (Rejected: to wake each in turn. Requests
  * through libuv, one after the other, then took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
@@ -4846,7 +4846,7 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
 
 /* Called by any thread, while a task is queued; or by the watcher, for a due timer or a slot. If
  * no permit sleeps, no thread searches, and JOINED is set: calls a joiner, so that it gives its
- * permit back; if none can be claimed, wsqi_joiners_ask. */
+ * permit back. If no joiner has its bit set, wsqi_joiners_ask clears JOINED. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -4855,8 +4855,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     else wsqi_joiners_ask(pool);
 }
 
-/* Called by any thread, while a task is queued and S counts no searcher; and a permit sleeps, or
- * JOINED is set. Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. */
+/* Called by any thread, while a task is queued, S counts no searcher, and a permit sleeps or JOINED
+ * is set. Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
@@ -4919,9 +4919,9 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner sees, by
-     * J5, whether a thread is free for jobs, and publishes some; if it has no jobs, it sets the
-     * traps again. (A joiner that is awake does not count, but asks again before it sleeps.) */
+    /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
+     * (J5) whether a thread is free for jobs. If so, it publishes its jobs; if it has none, it sets
+     * the traps again. (A joiner that is awake is not free, but asks again before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -5027,15 +5027,15 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* A loop publishes one job at a time, so present searchers may take other jobs. But to
-     * wsqi_wake_some each searcher is one for these jobs. So they are added, if not too many. */
+    /* A loop publishes one job at a time, so present searchers may take other jobs. But
+     * wsqi_wake_some counts them for these. They are added if most awake threads do not search. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: the barrier orders it. A searcher finds the jobs, or wakes others when it stops. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
-        /* Perhaps a permit has no thread, because a starting stand-in was counted twice. */
+        /* A permit may lack a thread: wsqi_threads_suffice may count a starting one twice. */
         else if (wsqi_sleeping(s) > wsqi_active(s)) (void)wsqi_thread_ready(pool, 0);
     }
 }
@@ -5131,8 +5131,8 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* not set while the watcher waits only for timers */
 
-/* Makes the watcher look again; if there is none, wakes an idle thread to become it. The caller has
- * filled a slot, set a new first timer, or left the driver, and then read `watcher`. */
+/* Makes the watcher look again. If there is none, wakes an idle thread, which becomes the watcher.
+ * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -5158,13 +5158,13 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
      * wakes one. Otherwise no thread would wait for the timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
-     * thread that still reads 0 wakes one too many: no harm. Failure: another worker watches. */
+     * thread that still reads 0 wakes a thread too many: no harm. Failure: another one watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
 /* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: it looks again after this store, because until then others relied on this watcher. */
+    /* I10: this thread looks again after the store: until then others relied on it to watch. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
@@ -5272,7 +5272,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* When to look next: in the pool, for the next watcher, if this thread is woken before then. */
+    /* The time of the next look. It holds for the next watcher, too, so it lies in the pool. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5301,7 +5301,7 @@ static void wsqi_park_end(wsqi_worker *self) {
 }
 
 /* An idle owner sleeps once, in the driver's wait if it has the driver: until it gets a token, its
- * time is up (`deadline`, park_timeout_ns), or the watcher must look. True: it watches on. */
+ * time is up (`deadline`, park_timeout_ns), or the watcher must look. True: it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5309,7 +5309,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    /* A watcher whose time is up does not sleep first. Otherwise a driver that has events each time
+    /* A watcher whose time is up looks before it sleeps. Otherwise a driver that always has events
      * (see the return below) would keep it from ever looking. */
     if (!watching || wsqi_clock_ns() < until)
         wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
@@ -5376,9 +5376,9 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* The owner is about to sleep; s: S. It takes a free driver, unless all this holds: another thread
- * had it last, not all permits sleep, and the owner has run no task since its last sleep. Then that
- * thread mostly comes back soon: if the driver changed hands, each event would cost a wake-up. */
+/* The owner is about to sleep; s: the value of S. It takes a free driver if it had the driver last,
+ * has run a task since its last sleep, or all permits sleep. Otherwise the thread that had it last
+ * mostly comes back soon: if the driver changed hands, each event would cost a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5415,8 +5415,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* for when it is woken; wsqi_wake_self sets both anew */
-    /* It takes the driver and the watch first. Otherwise wsqi_pass_on would take a timer, a full
-     * slot or the free driver for work, and wake a thread for it. */
+    /* The driver and the watch come before the look for work. Otherwise wsqi_pass_on would take a
+     * timer, a full slot or the free driver for work, and wake a thread for it. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5610,9 +5610,9 @@ static bool wsqi_singly(const wsqi_worker *self) {
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* How many tasks the owner may take from the global queue. has: it has a task to run first, so
- * these go to the back of its ring; without a ring it gets none. Otherwise the first is to run now,
- * so there is always room for one; an owner with an empty deque gets up to 64. */
+/* How many tasks the owner may take from the global queue. has: it has another task to run now, so
+ * all of these go to the back of its ring; without a ring it may take none. Otherwise it runs the
+ * first of them now, so it may always take one; with an empty deque, up to 64. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5728,8 +5728,8 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals from the victim. queue: up to half of its ring, or one task of its deque. slot: if that
- * brought nothing, the task in its slot. */
+/* Steals from the victim: if `queue`, up to half of its ring, or one task of its deque; if that
+ * brought nothing, and `slot`, the task in its slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool queue, bool slot) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5777,7 +5777,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: a new task has neither phase bit. ACTIVE: it is held, queued or running. PENDING: it
- *            waits for a wake, or was woken and is queued: by the thread that added NOTIFIED. An
+ *            waits for a wake, or was woken and queued (by the thread that added NOTIFIED). An
  *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
  *            cancelled. If it is also PENDING, OPEN (revocable) or has a HOLD, it will not run:
  *            before its next run comes a read-modify-write, which sees POISONED. Any other POISONED
@@ -5878,7 +5878,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread queues a task with a priority or a pin, and notifies. Then the task may end. */
+/* Any thread queues a task with a priority or a pin, and notifies. Then the task may be gone. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -5896,8 +5896,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Queues a woken task. If it has a priority or a pin: in the lane for that. Else, if a worker calls
- * this: mostly in its LIFO slot, otherwise in its queue. From outside: in the global queue. */
+/* Queues a woken task. If it has a priority or a pin, it goes to the lane for that. Otherwise it
+ * goes to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Notes a wake in the task's state (any thread). True: the caller must queue the task. */
@@ -5941,9 +5941,9 @@ static inline void wsqi_task_reopen(wsq_task *task) {
         wsqi_store_rel(&task->after, NULL);
 }
 
-/* Claims a task for a spawn. False: it is held, queued, running or pending. *state: what the caller
- * last saw; then the state before the claim. home: see wsqi_task_home. hold: added to the state:
- * WSQI_TASK_OPEN, a WSQI_TASK_HOLD that wsqi_task_let_go takes away, both, or 0. */
+/* Claims a task for a spawn. False: it is held, queued, running or pending. *state: the state that
+ * the caller last saw; replaced by the state before the claim. home: see wsqi_task_home. To the new
+ * state `hold` is added: OPEN, a HOLD that wsqi_task_let_go takes away, both, or 0. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
     uint32_t next;
@@ -6418,8 +6418,8 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Locks the lists of this pool in which the timer is set or has fired, else the calling thread's,
- * and marks it as set there. *where: its former `timers`. Returns NULL if another pool has it. */
+/* Locks this pool's lists in which the timer is set or has fired, else those of this thread, and
+ * marks the timer as set there. *where: its former `timers`. NULL: it is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6538,7 +6538,7 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1: if the task is done, its work is visible; W3: else its spawn. Pairs with T2, T6. */
+        /* T1: if done, what the task did is visible; W3: else its spawn is. Pairs with T2, T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6619,16 +6619,16 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
  * call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
-    /* T2: a thread that sees it done sees what the task did (T1, W3). Failure: decide again. */
+    /* T2: a thread that sees the task done sees what it did (T1, W3). Failure: decide again. */
     if (!WSQI_LIKELY(wsqi_cas_rel(&task->state, &former, state)))
         wsqi_task_finish_slow(pool, task, state);
 }
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
  * in the lane for that, else at the back of its ring. But if the ring is full or not in use (a
- * deque has no back), the task goes to the first lane of the global queue; also if the worker would
- * run it next, but that lane is not empty: the tasks there come first. For a task that the worker
- * runs next no thread is notified. If the worker does anything else first, it notifies: before an
+ * deque has no back), the task goes to the first lane of the global queue. It also goes there if it
+ * would run next, but that lane is not empty, because those tasks come first. For a task that runs
+ * next no thread is notified. If the worker does anything else before that, it notifies: before an
  * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
