@@ -6852,8 +6852,8 @@ static void wsqi_group_flush(wsqi_worker *self) {
     wsqi_count_finished(self, n); /* last: wsq_pool_wait may return now, and the group be freed */
 }
 
-/* The owner runs a task of a group, and collects its end in `ends`. The ends before it are counted
- * down now if they are another group's, or if this task does not end: it may wait for its group. */
+/* The owner runs a task of a group, and collects its end in `ends`. It counts the earlier ends down
+ * if they are another group's, or if this task does not end, because it may wait for its group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -6952,11 +6952,12 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* Queues the claimed tasks, and notifies. A queued task may run and be freed immediately. */
+/* Queues the claimed tasks, in self's queue if they fit, and notifies. A queued task may run and be
+ * freed immediately. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into self's queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -7199,7 +7200,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* it has ended; a wait in the cleanup would think it runs */
+        self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7229,8 +7230,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* wsq_pool_wait does not wait for a guest's jobs, so this thread reports its ended tasks before
-     * the job. (A join has reported them, except those that ended in its waits since.) */
+    /* The job may be a guest's, for which wsq_pool_wait does not wait. So this thread reports its
+     * ended tasks first. (A join has reported them, except those that ended in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: either this thread sees, and calls, a thread in wsq_pool_wait, or that one sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would wait for them.) */
@@ -7266,7 +7267,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ---- looks at other workers ---- */
 
 /* May this worker take jobs? A guest works in the place of one worker. So if more guests work than
- * there are other permits that sleep or search, the worker leaves jobs to the guests. None is
+ * there are other permits that sleep or search, the worker leaves jobs to the guests. No job is
  * missed: the last searcher looks for jobs once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
@@ -7290,8 +7291,8 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Steals from a victim. jobs: this worker may take jobs. True: a stolen job has run. False: *task
- * is the stolen task, or NULL. */
+/* Steals from a victim: a job, if `jobs` says that this worker may take jobs, or else tasks.
+ * Returns true if a stolen job has run. Otherwise *task is the stolen task, or NULL. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7382,8 +7383,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals a task from that thread: while all threads work, no searcher would. But what lay
- * in this worker's own ring at the earlier turn runs first: maybe older tasks of that thread. */
+ * task, it steals a task from that thread: while all threads work, no searcher would. But the tasks
+ * that this worker's ring held at the earlier turn run first: they may be older than that one. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7394,8 +7395,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
-    /* Its ring is robbed only while a task of the earlier look is in it: later ones may be younger
-     * than this worker's own. (A deque has another order.) */
+    /* The victim's ring is robbed only while a task that the earlier turn saw is still in it: later
+     * tasks may be younger than this worker's own. (A deque has another order, so it is robbed.) */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     bool queue = older || pool->config.order == WSQ_LIFO;
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, queue, true) : NULL;
@@ -7452,7 +7453,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Has the user set how long a search lasts? Not by the values 0 (the default) and WSQ_SPIN_OFF. */
+/* Has the user set how long a search lasts? (0, the default, and WSQ_SPIN_OFF set no time.) */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
 /* Does a search go on with this round (the first is 0), or end? *start: the caller keeps it for the
@@ -7465,9 +7466,9 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
-/* Between two rounds of a search that lasts spin_ns: looks for what would wake a sleeper; *task: a
- * task of its own, or NULL. False: the search must end, because its wait was called or has
- * expired, the thread must leave, or it may rob a slot. */
+/* Between two rounds of a search that lasts spin_ns, the searcher does the watcher's work: timers,
+ * the driver, full slots. Sets *task to a task of its own queue, or to NULL. Returns false if the
+ * search must end: its wait was called or has expired, the thread must leave, or may rob a slot. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7490,9 +7491,9 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
  * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
  * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) Work
- * that the first look finds ends the row, too, but not in a pool with a driver, where each batch of
- * events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0 us of
- * processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
+ * that the first look finds ends the row of useless searches, but not with a driver, where each
+ * batch of events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0
+ * us of processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7518,7 +7519,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX;
-    self->frame.task = NULL; /* it has ended; a wait in a stolen job would think it runs */
+    self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
     if (alone) self->robs_slots = true; /* the other workers' slots wait for this thread */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
@@ -7609,16 +7610,15 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * >>pump: caller_runs, where the thread that waits works
  * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
  *            the pool's tasks, and acts for each of them as the next of the pool's workers.
- * Invariant: at most one thread works. Another one that wants to work sets `pump` to WANTED, and
- *            sleeps; the first one wakes it when it leaves.
+ * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED, and
+ *            sleeps; the working thread wakes it when it leaves.
  * Writers:   pump: any thread, by exchange. next, and `outer` of the blocks: the thread that works.
  * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is the mark of a lock on
  *            a futex that has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task` (NULL: one that it finds). floor: where that task's jobs go. In the middle of another
- * task, whose jobs may lie anywhere in this block, that is a guest's block, or the end of this one,
- * where forks run immediately. False: it found none, and S counts it as a searcher. */
+/* Runs `task`, or, if that is NULL, a task that it finds. That task's jobs go to `floor`: see
+ * wsqi_step_above. Returns false if it found no task; then S counts the worker as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7626,14 +7626,14 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may have left it */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue left this to us */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* Makes this thread the one that works. False: another one works, or the pool has threads. */
+/* Makes this thread the one that works. False: another one works, or the pool is not caller_runs. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (!pool->config.caller_runs) return false;
@@ -7740,7 +7740,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
     if (!permit) {
-        wsqi_check_quiet(pool); /* W4: as below; its full barrier is I6 */
+        wsqi_check_quiet(pool); /* W4, and I6 by the full barrier in it: as below */
         if (spilled) wsqi_notify_fenced(pool);
         return;
     }
@@ -7817,9 +7817,9 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; both
- * kinds have WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Each
- * processor begins at another block, which so mostly stays in its cache. (If two threads outside
+/* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; each
+ * kind has WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Each
+ * processor begins at another block, so that mostly stays in its cache. (If two threads outside
  * ask for tasks of 1.3 us, a request takes 1.2 us, not 1.65; with four threads 1.05, not 1.3.) */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
@@ -7946,7 +7946,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * no thread, and its permit sleeps, so that helpers can take it. While helpers take tasks, a single
  * new one is mostly left to them. True: the worker saw several tasks, or work at WSQI_LINGER_LOOKS
  * looks in a row, and has taken a permit to search again. False: it must sleep. (A spawn and its
- * wait take 0.11 to 0.15 us, not 0.7; 8 tasks of 1.3 us, 50 us after the last 8, 7.7, not 24.) */
+ * wait take 0.11 to 0.15 us, not 0.7; bursts of 8 tasks of 1.3 us, 50 us apart, 7.7, not 24.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
