@@ -7633,7 +7633,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* Makes this thread the one that works. False: another one works, or the pool is not caller_runs. */
+/* Makes this thread the one that works. False: another one does, or the pool is not caller_runs. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (!pool->config.caller_runs) return false;
@@ -8181,8 +8181,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* From here on other threads call this one, so it looks only after this whether its wait is over.
- * True: a shutdown has released the wait, because the awaited end will never come. */
+/* From here on other threads call this one, so it must look whether its wait is over after this,
+ * not before. True: a shutdown has released the wait, because the awaited end will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8342,7 +8342,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not an outer wait, which runs a task now, and does not look for work */
+    self->wait = NULL; /* not the outer wait: that runs a task now, and does not look for work */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8486,8 +8486,8 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
         if (next == NULL) return;
         wsqi_step_nested(self, next, floor);
     }
-    /* The helper lost its permit in a wait. In a pool with one thread (wsqi_alone) it has notified
-     * no thread since for tasks that it queued. */
+    /* The helper lost its permit in a wait, and may have queued tasks since. In a pool with one
+     * thread (wsqi_alone) it has not notified for these, so it does now. */
     if (!self->permit) wsqi_notify(self->pool);
 }
 
@@ -8937,7 +8937,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
 /* The owner has claimed the future, and calls its function here, in the middle of a task. No thread
- * sleeps until this future ends, but wsq_future_then may have set a task to start then. */
+ * waits for the future, but wsq_future_then may have set a task to start when it ends. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in it run their jobs here */
@@ -8950,8 +8950,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 }
 
 /* A worker that has the handle claims the future, if no thread has, and calls it here. True: it
- * did. *whole: it has also taken the entry out of its queue, so only the handle refers to the
- * future. (It tries that only if the entry may be the next of its queue.) */
+ * did. If the entry may be the next of its queue, the worker tries to take the entry out first, and
+ * sets *whole if it has: then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         size_t left = wsqi_queue_length(self);
@@ -9124,8 +9124,8 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* Before a join sleeps, it looks for jobs in this many times as many rounds as a search does: the
- * awaited job is under way, and a sleep also delays the joins that wait for this one. (The
+/* Before a join sleeps, it looks for jobs in 3 rounds for each round of a search: the awaited job
+ * is under way, and if this join sleeps, that also delays the joins that wait for it. (The
  * efficiency of uts with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
@@ -9190,7 +9190,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 #define WSQI_HELP_DEPTH 32
 
 /* The job of this join was stolen. Until that job is done, the owner runs other jobs, and sleeps
- * when there are none. top: where on the job stack these put the jobs that they fork. */
+ * when there are none. The jobs that these fork lie on the job stack from `top` on. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
@@ -9355,7 +9355,7 @@ typedef struct wsqi_pace {
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate at `looked_ns`: the time for the elements left */
     bool unwanted;      /* at the last step no thief wanted work, or the job stack was full */
-    bool alone;         /* no steps before the next look: the rest is too short for any thief */
+    bool alone;         /* all up to `next` is one step, as the rest is too short for any thief */
 } wsqi_pace;
 
 /* Chooses the next step, and the element before which to read the clock. */
@@ -9384,8 +9384,8 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall a thief get half of the range? One is awake if it has set the traps since the last step, or
- * if S counts a searcher. For a thief that sleeps, the rest of the range must take longer. */
+/* Shall a thief get half of the range? A thief is awake if the traps were set since the last step,
+ * or if S counts a searcher. For a thief that sleeps, the rest of the range must take longer. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->unwanted;
@@ -9447,9 +9447,9 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Shall half of the range be public before a thief asks? Yes, if its elements take longer than
- * WSQI_HEAVY_NS each. If that is not known: for a half, because a thief has asked before, if more
- * threads are free than jobs of this one are public. If a grain was given, no. */
+/* Shall half of the range be public before a thief asks? Not if a grain was given. If the time per
+ * element is known: yes, if it is above WSQI_HEAVY_NS. Otherwise: yes, if the range is itself a
+ * half, so a thief has asked before, and more threads are free than this thread has public jobs. */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -9460,8 +9460,8 @@ static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
- * half, then the upper half if no thief took it. Then both halves add to one partial result, unless
- * wsq_reducer.fixed is set. False: no memory, and nothing ran. */
+ * half. If no thief took the upper half, runs that, too, and both halves add to one partial result,
+ * unless wsq_reducer.fixed is set. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
@@ -9631,7 +9631,7 @@ static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     return true;
 }
 
-/* Frees the entry, and adds those after it, up to a free one, again, so that probing finds them. */
+/* Frees the entry, and adds those after it again, up to a free one, so that probing finds them. */
 static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *entry) {
     size_t hole = (size_t)(entry - listing->entries), mask = listing->capacity - 1;
     entry->task = NULL;
@@ -9720,8 +9720,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 /* Guesses: up to 1000 waits, 1000 tasks, and 32 timers in a dump; without memory 32 of each. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump. For each kind of line it copies those that come first in order, under
- * the locks of their lists, and then writes them. */
+/* One call of wsq_pool_dump. Of each kind of line it copies the first ones in order, under the
+ * locks of their lists, and then writes the copies. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -10003,7 +10003,7 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: no sweeps overlap. Failure: that sweep, perhaps below on this stack, looks again. */
+        /* G3: no sweeps overlap. Failure: one runs, perhaps below on this stack; it looks again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: as above */
@@ -10090,7 +10090,7 @@ static void wsqi_check_still(wsq_pool *pool) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits in wsqi_woke for this lock, so its stack may be read. */
     wsqi_lock(pool, &pool->lock);
-    /* P4: this thread sees that a thread is awake which woke up before, when the phase was RUN. */
+    /* P4: if a thread woke up while the phase was RUN, this thread sees that it is awake. */
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
         !wsqi_waits_release(pool)) {
@@ -10282,7 +10282,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
-    for (unsigned i = 0; i < pool->guest_base; i++) /* no array: the ring was used */
+    for (unsigned i = 0; i < pool->guest_base; i++) /* frees nothing in a pool with rings */
         if (pool->table[i] != NULL) wsq_deque_fini(&pool->table[i]->deque);
     while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
         pool->future_chunks = chunk->next;
