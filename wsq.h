@@ -2498,7 +2498,7 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
  * >>ring
  * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
  * Invariant: `head` holds two indices, `steal` and `real`. The items in [real, tail) are queued. If
- *            steal != real, one thief is copying the items in [steal, real), so they are not
+ *            steal != real, a thread is copying the items in [steal, real), so they are not
  *            overwritten. tail - steal <= capacity; indices wrap at 2^32.
  * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap; at the end of a spill the
  *            owner just stores it. tail, slots: the owner.
@@ -2649,7 +2649,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  * A WSQ_PLATFORM_HEADER supplies these, as types, static functions or macros:
  *
  *     wsqi_parking       a type; each pool has one, in which its threads sleep
- *     bool wsqi_parking_init(wsqi_parking *self)       false: the system refused; nothing is left
+ *     bool wsqi_parking_init(wsqi_parking *self)       false: the system refused; nothing to free
  *     void wsqi_parking_fini(wsqi_parking *self)       called when no thread sleeps there any more
  *     void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
  *                            uint64_t timeout_ns)
@@ -3845,7 +3845,7 @@ typedef struct wsqi_marks {
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
-    uint64_t start; /* the time of the last turn; 0: the worker found nothing to do since */
+    uint64_t start; /* the time of the last turn; 0: the worker has run dry since */
     uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* the tail of the worker's own ring at that look, or after a later theft */
@@ -3871,7 +3871,7 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* What a block is used for. COMMON: by a worker, by a stand-in that has come, or for a task or a
+/* How a block is used. COMMON: by a worker, by a stand-in that has come, or for a task or a
  * wsq_run inside a task of a worker or helper. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
@@ -3913,7 +3913,7 @@ struct wsqi_worker {
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX: it cancelled a task */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
-    uint32_t helped;      /* owner: what its last call of wsqi_helped returned */
+    uint32_t helped;      /* owner: the value of wsqi_helped when wsqi_linger read it last */
     uint64_t lingered;    /* owner: when it last found nothing to do, or saw `helped` change */
     bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
     wsq_random random;
@@ -3922,7 +3922,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    uint32_t beside;  /* owner: how often in a row it woke up on its waker's processor */
+    uint32_t beside;  /* owner: how often in a row it was woken for jobs on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
@@ -4607,7 +4607,7 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
-/* As wsqi_notify_quiet, for a thread that has changed a count which wsqi_pending adds up. */
+/* As wsqi_notify_quiet, for a thread that has changed a count of wsqi_pending or wsqi_stuck. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this thread sees the waiter, or the waiter sees the counts. Otherwise the waiter
      * would sleep although no task is left. Pairs with W5. */
@@ -4668,7 +4668,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
  * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
  * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
- * thread writes S, passes a full barrier, and looks for work everywhere. So one sees the other.
+ * thread writes S, passes a full barrier, and looks everywhere. So one sees what the other wrote.
  *
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
@@ -5049,7 +5049,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* For one task one searcher is enough. For more, searchers are added as in wsqi_notify_jobs. */
+    /* For one task one searcher is enough. For more, all are added: they may take other tasks. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5492,7 +5492,7 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
     return wsqi_unmarked(wsqi_pop_marked(self));
 }
 
-/* The owner's thread blocks or leaves, so the tasks of its slot and its queue move to the global
+/* The owner has no permit from here on, so the tasks of its slot and its queue move to the global
  * queue, in order. Marked tasks, which came from there, go to its front, so that no later task
  * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
  * spawn and block would keep others waiting without end. A long deque stays in place: other workers
@@ -5554,7 +5554,7 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: a thief sees the task's contents. And either this thread sees the watcher and sleepers,
-     * or one that goes to sleep sees the slot full, and watches it. Pairs with I10 and I12. */
+     * or a thread that goes to sleep sees the slot full, and watches it. Pairs with I10 and I12. */
     wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
     if (former != NULL) {
         wsqi_push_local(self, former);
