@@ -3427,8 +3427,8 @@ static void wsqi_nodes_read(uint32_t *places, unsigned count) {
 }
 
 /* Stores the places (0: unknown) of the possible processors, at most `count`: each one's node, and
- * the first processor that shares its last-level cache. Returns how many places it has stored; some
- * of these processors may be offline. 0: the system does not say. */
+ * the first processor that shares its last-level cache. Returns how many places it has stored (some
+ * of these processors may be offline), or 0 if the system does not say. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     char text[WSQI_LIST_BYTES];
     const char *rest = text;
@@ -3890,7 +3890,7 @@ struct wsqi_worker {
     bool permit;        /* owner: it holds a permit; or, for a guest, S counts it as at work */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
     uint32_t blocking;  /* owner: calls of wsq_block_begin before their wsq_block_end */
-    uint32_t wake_slot; /* owner: not 0: tasks that it wakes go into its slot, without a notify */
+    uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
@@ -5662,8 +5662,8 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 #define WSQI_HIGH_STREAK 15u
 
 /* The owner takes a WSQ_HIGH task; or a task that is pinned to it, but only after every second
- * streak of WSQ_HIGH tasks (a streak may be empty). NULL: no task. dry: the owner has nothing else
- * to do, so it takes either at any time. */
+ * streak of WSQ_HIGH tasks (a streak may be empty). dry: the owner has nothing else to do, so it
+ * takes either kind at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
