@@ -97,7 +97,8 @@
  *        its ring.
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
  *     3. The other workers, near ones first, from a random one on: a published job, or half of a
- *        ring. A worker looks on for about 15 us, or only once if half of the workers do so.
+ *        ring. A worker looks on for about 15 us. It looks once if half of the workers do so, and
+ *        twice if the process had one processor when it created the pool.
  *     4. The global queue once more, and WSQ_LOW tasks.
  *     5. Nothing was found: the worker sleeps.
  *
@@ -3997,7 +3998,7 @@ struct wsq_pool {
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
-    wsqi_a32 processors;  /* how many the process may use; 0: no worker has asked yet */
+    unsigned processors;  /* how many the process could use when it created the pool */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t next; /* caller_runs: the worker that runs the next task */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
@@ -7933,10 +7934,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->spin_rounds == 1 ||
         pool->config.driver != NULL || wsqi_load_hint(&pool->spin_ns) != 0)
         return false;
-    if (wsqi_load_hint(&pool->processors) == 0)
-        wsqi_store_hint(&pool->processors, wsqi_cpu_count());
-    return wsqi_load_hint(&pool->processors) > 1 &&
-           pool->workers <= wsqi_load_hint(&pool->processors) &&
+    return pool->processors > 1 && pool->workers <= pool->processors &&
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
 }
 
@@ -10375,7 +10373,9 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
-    pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
+    pool->processors = wsqi_cpu_count();
+    /* On one processor a worker that looks on only delays the thread that has work for it. */
+    pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);

@@ -217,7 +217,7 @@ static void lingers(void) {
     int last = explore_choose(3);
     begin(2, plain);
     pool->spin_rounds = 2;
-    wsqi_store_hint(&pool->processors, 4u);
+    pool->processors = 4;
     explore_fiber *fiber = explore_choose(2) ? explore_start(asker, NULL) : NULL;
     for (int i = 0; i < 2; i++) ask(i);
     if (last == 0) spawn(2); /* and no wait */
