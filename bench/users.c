@@ -8,6 +8,7 @@
  *   users/inside_8      eight tasks of 1.3 us in a group, inside a task
  *   users/loop_4        a loop of 4 us from outside, 50 us apart
  *   users/loop_empty    100 empty iterations from outside
+ *   users/loop_few      8 of them, as few as elements that take long
  *   users/tail          a loop of 20,000 whose last 20 are heavy
  *   users/graph_N       a grid of N empty nodes, each after the one above and the one before: run
  *                       from outside, again and again */
@@ -232,6 +233,7 @@ static double loop_4(const bench_case *self) {
 }
 
 static double loop_empty(const bench_case *self) { return loops(self, &(loop){100, NULL}, 0); }
+static double loop_few(const bench_case *self) { return loops(self, &(loop){8, NULL}, 0); }
 
 static double tail(const bench_case *self) {
     static uint64_t ns[20000];
@@ -328,6 +330,7 @@ int main(int argc, char **argv) {
     bench_add_pair("users/inside_8", "us", inside_8, 1000);
     bench_add_pair("users/loop_4", "us", loop_4, 300);
     bench_add_pair("users/loop_empty", "us", loop_empty, 2000);
+    bench_add_pair("users/loop_few", "us", loop_few, 2000);
     bench_add_pair("users/tail", "us", tail, 10);
     bench_add_pair("users/stencil", "us", stencil, 2000);
     bench_add_pair("users/create", "us", create, 30);
