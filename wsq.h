@@ -7778,7 +7778,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
-    return pool->config.order != WSQ_LIFO || index >= pool->guest_base ||
+    return self->order != WSQ_LIFO ||
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
