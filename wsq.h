@@ -7384,8 +7384,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals a task from that thread: while all threads work, no searcher would. But the tasks
- * that this worker's ring held at the earlier turn run first: they may be older than that one. */
+ * task, it steals a task from that thread: while all threads work, no searcher would. But what this
+ * worker's ring held at the earlier turn, or got by a theft since, runs first: it may be older. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7468,7 +7468,7 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 }
 
 /* Between two rounds of a search that lasts spin_ns, the searcher does the watcher's work: timers,
- * the driver, full slots. Sets *task to a task of its own queue, or to NULL. Returns false if the
+ * the driver, full slots. Sets *task to a task of its own, or to NULL. Returns false if the
  * search must end: its wait was called or has expired, the thread must leave, or may rob a slot. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
@@ -7613,7 +7613,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            the pool's tasks, and acts for each of them as the next of the pool's workers.
  * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED, and
  *            sleeps; the working thread wakes it when it leaves.
- * Writers:   pump: any thread, by exchange. next, and `outer` of the blocks: the thread that works.
+ * Writers:   pump: any thread, by CAS or exchange. next, and a block's `outer`: the working thread.
  * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is the mark of a lock on
  *            a futex that has waiters (Drepper 2004).
  * ========================================================================== */
@@ -7707,7 +7707,7 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            jobs to the guests. (A helper has a guest's block, but also a permit.)
  * Writers:   permit: its thread. The thread that wakes an idle one hands it over with the token; a
  *            thread that blocks hands it over by clearing a seat. A seat: any thread, by CAS.
- *            started: the holder of the pool's lock.
+ *            threads_made: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
@@ -7732,7 +7732,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 }
 
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
- * notifies: the thread blocks in a task, has ended one without a permit, or leaves the pool. */
+ * notifies. Called when it blocks in a task, has ended one without a permit, or leaves the pool. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
@@ -7862,7 +7862,7 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
  * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
- * above: the thread is in the middle of another task. False: no task is pinned to it. */
+ * above: the thread is in the middle of another task. Returns false if no task is pinned to it. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
@@ -8036,7 +8036,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 /* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
  * thread that has just started may be counted twice, so it checks this again, in wsqi_sleep. (If it
  * were left out for a moment, a waiting thread would take its permit, and could run a task that
- * waits for the waiting one.) */
+ * waits for the waiting thread's own task.) */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8301,8 +8301,8 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 
 /* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (If the
  * awaited task was in its own queue, wsqi_wait_here has run it before.) The thread runs tasks that
- * are pinned to it, because no other thread may; and any task, if it keeps its permit. A join runs
- * no tasks. In a cancelling shutdown a thread in a task or job cancels the tasks that it finds. */
+ * are pinned to it, because no other thread may, and runs any task if it keeps its permit. A join
+ * runs no tasks. In a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8861,7 +8861,7 @@ static void wsqi_notify_second(wsq_pool *pool) {
         wsqi_wake_one(pool, NULL);
 }
 
-/* Spawns a future's task. out: where wsq_submit wants the handle; NULL: for wsq_go, which has none.
+/* Spawns a future's task. wsq_submit gets its handle in *out; wsq_go has none, so `out` is NULL.
  * If the spawn fails, no other thread knows the future, so it is freed without a claim. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
                                     wsq_future **out) {
@@ -9308,8 +9308,8 @@ WSQ_API int wsq_worker_self(void) {
 /* ==========================================================================
  * >>parallel: loops and reductions
  * Purpose:   a loop that costs as much as a plain loop, until an idle worker wants half of it.
- * Invariant: every index is visited once; partial results are combined from left to right.
- * Writers:   only fork and join.
+ * Invariant: each index is visited once, unless the loop stops; results combine from left to right.
+ * Writers:   of jobs: fork and join. stopped: any thread that runs a piece of the loop.
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
@@ -9345,7 +9345,7 @@ typedef struct wsqi_pace {
     size_t next;        /* the element before which to read the clock again */
     uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
-    uint64_t left_ns;   /* an estimate at `looked_ns`: the time for the elements left */
+    uint64_t left_ns;   /* an estimate at `looked_ns` for the elements left; UINT64_MAX: unknown */
     bool unwanted;      /* at the last step no thief wanted work, or the job stack was full */
     bool alone;         /* all up to `next` is one step, as the rest is too short for any thief */
 } wsqi_pace;
@@ -9531,9 +9531,9 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
 }
 
 /* If the caller gave no grain, a loop gives nothing away until it has read the clock. But a few
- * elements for each worker are probably long: if a thief wants work at the start, the loop takes
- * them for heavy. (8 elements of 1 ms, 8 simulated workers: 1.02 ms; with one half given away at
- * each element 2.01.) */
+ * elements for each worker are probably long: if a thief wants work at the start, it gets half of
+ * them, and both halves are divided again (wsqi_heavy). (8 elements of 1 ms, 8 simulated workers:
+ * 1.02 ms; with one half given away at each element 2.01.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9795,7 +9795,7 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* Writes how many tasks are in a lane's `ready`, and in `more` other lanes of the global queue. A
+/* Writes how many tasks are in `ready` of a lane, and of `more` other lanes of the global queue. A
  * "+" says that there are tasks in `incoming`, too. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
