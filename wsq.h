@@ -8306,7 +8306,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all waits */
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* RUN's end wakes all waits */
     bool works = running ? wait->job == NULL : wait->inside, ran = false;
     if (works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
