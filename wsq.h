@@ -174,7 +174,8 @@
  *
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
  * of one sleeping worker. So `workers` is the number of threads that work, the caller included. At
- * most eight threads can be guests at the same time (WSQ_GUESTS).
+ * most eight threads can be guests at the same time (WSQ_GUESTS). A thread outside that runs a task
+ * while it waits for one is a guest, too.
  *
  * --------------------------------------------------------------------------
  * >>words
@@ -647,10 +648,12 @@
  *                                  level and wsq_group_set_parent; then wsq_group_cancel,
  *                                  and a wake for those that are pending:
  *                                  recipes/deadline.c, recipes/request.c
- *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit: where
- *                                  tasks wait or block, stand-ins add threads
- *     push back when full?         recipes/limit.c refuses, recipes/bounded.c lets a thread wait,
- *                                  and recipes/channel.c a task; examples/wsq_queue.h does both.
+ *     allow at most 4 downloads?   recipes/limit.c (concurrency). A pool with `workers = 4` is no
+ *                                  limit: where tasks wait, or block between wsq_block_begin and
+ *                                  _end, stand-ins add threads. For tasks that return WSQ_PENDING:
+ *                                  recipes/semaphore.c
+ *     push back when full?         (backpressure) recipes/limit.c refuses, recipes/bounded.c lets a
+ *                                  thread wait, recipes/channel.c a task; wsq_queue.h does both.
  *                                  wsq_pool_pending says how much there is
  *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
  *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
@@ -681,17 +684,21 @@
  *                                  (examples/wsq_queue.h: limits, counts, purge, pause, resize)
  *     prepare each thread?         a hook at WSQ_EVENT_START and _STOP; it can also name the thread
  *                                  and tell when all have started: recipes/threads.c
+ *     keep thread-local data?      prepare each thread by a hook; or an array of wsq_pool_slots
+ *                                  elements, by wsq_worker_index: recipes/per_worker.c
  *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
  *     run n bodies together?       recipes/gang.c; tasks that meet: recipes/barrier.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
  *                                  sleep; wsq_pool_set_spin changes it between two phases
  *     share the machine?           with another pool or library: fewer workers, and WSQ_SPIN_OFF:
- *                                  recipes/share.c
+ *                                  recipes/share.c (oversubscription)
+ *     use fewer cores?             wsq_config.workers; 0 respects affinity (taskset) and quotas.
+ *                                  wsq binds no thread to a core, a hook at WSQ_EVENT_START may
  *     free a task's memory?        its function frees it and returns WSQ_GONE: recipes/memory.c. No
  *                                  thread may wait for this task or wake it
  *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
- *     find, debug a hang?          wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
+ *     find a hang, a deadlock?     wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
  *     hear of long tasks?          recipes/stalls.c; recipes/latency.c: how long tasks are queued
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
@@ -703,6 +710,8 @@
  *                                  in the same order each time: recipes/deterministic.c
  *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
  *                                  task
+ *     call fork()?                 the child may only destroy its copy of the pool, and make a new
+ *                                  one: FORK() in >>guide
  *     use it in a library?         copy (vendor) wsq.h into it; the program and other libraries may
  *                                  have copies of their own: LIBRARIES in >>host, recipes/library.c
  *     use MPI, foreign threads?    its callbacks spawn and wake, on any thread. One pinned task
@@ -751,7 +760,8 @@
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
  * must remember belongs in its struct. During a join, or a wait without a stand-in, other work runs
- * on the same thread and may change the variable.
+ * on the same thread and may change the variable. And a thread outside may run a task that it waits
+ * for (WAITING), where no pinned task has set it. A hook at WSQ_EVENT_START prevents that.
  *
  * EXIT. Call wsq_pool_destroy before main returns or exit() is called: the workers would go on, and
  * use objects that the exit handlers destroy. A task may call exit(), and the process ends; but the
@@ -1760,8 +1770,9 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
 
 /* This returns the index of the worker that the context belongs to: 0 .. wsq_pool_workers - 1, or a
- * higher one for a stand-in or a guest of wsq_run. No two threads have the same index at the same
- * time. */
+ * higher one for a stand-in or a guest: a thread in wsq_run, or one outside that runs a task in
+ * wsq_task_wait, wsq_group_wait or wsq_future_get. So an array that is indexed by this has
+ * wsq_pool_slots elements. No two threads have the same index at the same time. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
 
 /* This returns the index of the calling thread, as wsq_worker_index does, or -1 on a thread that

@@ -3,7 +3,8 @@
  *
  * Give the main thread a pool of its own, with caller_runs: it starts no threads. Any worker may
  * spawn into it, and the loop runs what has come, once a frame. (Qt, SDL, Cocoa: to wake a loop
- * that sleeps, the worker also calls postEvent, SDL_PushEvent, performSelectorOnMainThread.) */
+ * that sleeps, the worker also calls postEvent, SDL_PushEvent, performSelectorOnMainThread.) To ask
+ * whether a group is done: wsq_group_pending, once a frame; wsq_group_wait would block. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 

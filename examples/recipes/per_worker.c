@@ -3,8 +3,9 @@
  *     cc -O2 -pthread per_worker.c -o per_worker && ./per_worker
  *
  * wsq_spawn_on pins a task to a worker: only that worker runs the task, and is woken for it.
- * Stand-ins and guests in wsq_run are not visited. They have higher indices: an array that they
- * use, too, has wsq_pool_slots elements. */
+ * Stand-ins and guests are not visited, and have higher indices. (A guest is a thread in wsq_run,
+ * or one outside that runs a task in wsq_task_wait, wsq_group_wait or wsq_future_get.) So the array
+ * has wsq_pool_slots elements, and they fill theirs when they first use it. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdlib.h>
@@ -42,39 +43,35 @@ static wsq_result on_each_worker(wsq_pool *pool, void (*fn)(unsigned worker, voi
 /* ---- the check: tasks count on their worker's own counter, without an atomic ---- */
 
 enum { WORKERS = 4, TASKS = 10000 };
-struct counter {
-    uint64_t *value; /* allocated by the worker that uses it */
-    unsigned visits;
-    char apart[WSQ_CACHELINE];
-};
-static struct counter counters[WORKERS];
+static uint64_t **counters; /* one for each index, allocated by the thread that uses it */
 static wsq_task tasks[TASKS];
 
-static void prepare(unsigned worker, void *arg) {
+static void prepare(unsigned index, void *arg) {
     (void)arg;
-    counters[worker].value = calloc(1, sizeof *counters[worker].value);
-    counters[worker].visits += counters[worker].value != NULL;
+    counters[index] = calloc(1, WSQ_CACHELINE);
 }
 
 static wsq_poll count(wsq_ctx ctx, wsq_task *task) {
+    unsigned index = wsq_worker_index(ctx);
     (void)task;
-    ++*counters[wsq_worker_index(ctx)].value;
+    if (!counters[index]) prepare(index, NULL); /* a stand-in or a guest, for the first time */
+    ++*counters[index];
     return WSQ_DONE;
 }
 
 int main(void) {
     wsq_pool *pool;
     uint64_t sum = 0;
-    unsigned visits = 0;
     if (wsq_pool_create(&pool, &(wsq_config){.workers = WORKERS}) != WSQ_OK) return 1;
-    if (on_each_worker(pool, prepare, NULL) != WSQ_OK) return 1;
+    unsigned slots = wsq_pool_slots(pool), visited = 0;
+    counters = calloc(slots, sizeof *counters);
+    if (!counters || on_each_worker(pool, prepare, NULL) != WSQ_OK) return 1;
+    while (visited < WORKERS && counters[visited]) visited++;
     for (int i = 0; i < TASKS; i++) tasks[i].fn = count, wsq_spawn(pool, &tasks[i]);
+    wsq_task_wait(&tasks[TASKS - 1]); /* this thread may run it, as a guest */
     wsq_pool_destroy(pool);
-    for (int i = 0; i < WORKERS; i++) {
-        visits += counters[i].visits;
-        sum += *counters[i].value;
-        free(counters[i].value);
-    }
-    printf("%d workers counted %llu of %d tasks\n", WORKERS, (unsigned long long)sum, TASKS);
-    return visits == WORKERS && sum == TASKS ? 0 : 1;
+    for (unsigned i = 0; i < slots; free(counters[i++])) sum += counters[i] ? *counters[i] : 0;
+    free(counters);
+    printf("%u workers counted %llu of %d tasks\n", visited, (unsigned long long)sum, TASKS);
+    return visited == WORKERS && sum == TASKS ? 0 : 1;
 }
