@@ -1373,10 +1373,11 @@ typedef struct wsq_config {
                                  * wsq_stats.rescued counts; 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps; 0: about 15 us, less if recent searches
-                                 * found nothing, or if half of the workers look already, and one
-                                 * worker for 60 us after each task that a waiting thread outside
-                                 * has run itself, if these follow each other so closely;
-                                 * WSQ_SPIN_OFF: it looks once */
+                                 * found nothing, or if half of the workers look already;
+                                 * WSQ_SPIN_OFF: it looks once. But if a waiting thread outside has
+                                 * run a task itself since the last look, a worker looks once; with
+                                 * 0, or 60 us and more, one worker looks for 60 us after each of
+                                 * these tasks, if they follow each other so closely */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -7935,15 +7936,18 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* The owner's search found nothing. Will helpers soon take another task? Yes, if they took two
  * since this was last asked, or one within WSQI_LINGER_NS. No worker lingers beside a searcher, on
- * fewer processors than workers, on one processor, with a driver, or with a spin_ns of the user. */
+ * fewer processors than workers, on one processor, with a driver, or if the user's spin_ns is less
+ * than WSQI_LINGER_NS. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
+    uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     uint32_t count = helped - self->helped;
     self->helped = helped;
     self->lingered = now;
     if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->spin_rounds == 1 ||
-        pool->config.driver != NULL || wsqi_load_hint(&pool->spin_ns) != 0)
+        pool->config.driver != NULL || spin_ns == WSQ_SPIN_OFF ||
+        (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
         return false;
     return pool->processors > 1 && pool->workers <= pool->processors &&
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;

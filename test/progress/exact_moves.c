@@ -503,7 +503,7 @@ static uint64_t wakes_for_asks(wsq_pool *pool) {
 }
 
 static void lingers(void) {
-    static const wsq_config once = {.workers = 2, .spin_ns = WSQ_SPIN_OFF};
+    const uint64_t spins[] = {WSQ_SPIN_OFF, WSQI_LINGER_NS / 2};
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     item_spawn(pool, item_make(US));
     nap(40 * US);
@@ -525,10 +525,15 @@ static void lingers(void) {
     CHECK_EQ(searchers(pool), 0);
     wsq_pool_destroy(pool);
 
-    pool = pool_make(&once); /* the user wants it so */
-    ask(pool, 1000);
-    nap(5 * US);
-    CHECK_EQ(searchers(pool), 0);
+    for (int i = 0; i < 2; i++) { /* the user wants it so */
+        pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = spins[i]});
+        ask(pool, 1000);
+        nap(5 * US);
+        CHECK_EQ(searchers(pool), 0);
+        wsq_pool_destroy(pool);
+    }
+    pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = WSQI_LINGER_NS}); /* or has nothing against it */
+    CHECK(wakes_for_asks(pool) < 20);
     wsq_pool_destroy(pool);
 
     pool = pool_make(&(wsq_config){.workers = WORLD_CORES + 1}); /* or there are too many threads */
