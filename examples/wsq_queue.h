@@ -138,9 +138,9 @@ static inline void wsq_queue_counts(wsq_queue *self, size_t *queued, unsigned *r
 /* Takes out all calls that have not started, oldest first, and gives each one's `arg` to `drop`,
  * which may be NULL and must not use the queue. Returns how many they were. */
 static inline size_t wsq_queue_purge(wsq_queue *self, void (*drop)(void *arg)) {
+    size_t count = 0;
     pthread_mutex_lock(&self->lock);
-    size_t count = self->queued;
-    while (self->queued != 0) {
+    for (; self->queued != 0; count++) {
         wsq_queue_call call = wsq_queue_take(self);
         if (drop != NULL) drop(call.arg);
     }
