@@ -5367,7 +5367,7 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 }
 
 /* A woken task waits in the slot until its waker's task ends. If tasks take this long on average,
- * that is often as long as an idle thread takes to wake up (5 us), so wakers notify. A guess. */
+ * the wait often lasts as long as an idle thread's wake-up (5 us), so wakers notify. A guess. */
 #define WSQI_SLOT_NS 3000u
 
 /* The owner calls this when it got or gave a permit, or its average time per task changed. */
@@ -5491,7 +5491,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner or a thief gets the task. No order is needed: the owner filled the slot. */
+    /* I11: either the owner or a thief gets the task. The owner filled the slot, so it needs no
+     * acquire; but there is no relaxed exchange. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5969,9 +5970,9 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* Relaxed: T6 orders it. The pool is stored before the claim, so that a waker finds it. If
          * another thread spawns the task into another pool just now, that is the user's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        /* T6: the new run sees what the task's last run did, and what a thread wrote before a wake
-         * that came before this spawn; a thread that sees the task active sees its pool. Pairs with
-         * T2, T4, W3. Failure: decide again. */
+        /* T6: the new run sees what the last run did, and what a waker wrote while the task was not
+         * spawned (the claim drops that wake). A thread that sees the task active sees its pool.
+         * Pairs with T2, T4, W3. Failure: decide again. */
     } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
     if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
@@ -8004,7 +8005,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* no permit: a stolen job lost it */
+        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may lose the permit */
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -9204,7 +9205,8 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
-    bool asked = false, again; /* asked: called, and has not looked since */
+    bool asked = false; /* a call ended the last sleep, and this thread has not looked since */
+    bool again;         /* what `asked` was before this round's look */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
