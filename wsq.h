@@ -4047,7 +4047,7 @@ struct wsq_pool {
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: a woken thread read it */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
-    wsqi_seat seats[WSQI_SHARES]; /* as many as there are lanes are in use */
+    wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
@@ -5403,8 +5403,8 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
 
 /* The owner found no work, or has no permit. It sleeps until another thread wakes it: then it has a
  * permit, and S counts it as a searcher. Or it wakes itself, with a permit only if one sleeps: for
- * a pinned task, an event, a timer, a full slot, or a task that a time-out finds; when `wait` ends
- * (if that is NULL: when it is dismissed); and when the pool is over. */
+ * a pinned task, an event, a timer, a full slot, or a lost wake-up (park_timeout_ns); when `wait`
+ * ends (if `wait` is NULL: when a lent thread is dismissed); and when the pool is over. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -7754,7 +7754,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
     if (!permit) {
-        wsqi_check_quiet(pool); /* W4, and I6 by the full barrier in it: as below */
+        wsqi_check_quiet(pool); /* W4: as below. Its full barrier also serves as I6 */
         if (spilled) wsqi_notify_fenced(pool);
         return;
     }
@@ -9457,8 +9457,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Shall half of the range be public before a thief asks? Not if a grain was given. If the time per
- * element is known: yes, if it is above WSQI_HEAVY_NS. Otherwise: yes, if the range is itself a
- * half, so a thief has asked before, and more threads are free than this thread has public jobs. */
+ * element is known: yes, if it is above WSQI_HEAVY_NS. Otherwise: yes, if worked_ns says that the
+ * range is a half (a thief has asked), and more threads are free than `self` has public jobs. */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
