@@ -6333,10 +6333,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
 }
 
-/* The lock's holder takes the first timer of the open list. If it is not due, moves it to the list
- * for its time. Else fires it, and returns its task if the caller must queue that. If not, the task
- * may run and free the timer as soon as it is notified, so the timer is not touched after that: it
- * was marked "fired" (the address + 1) before. A cancel that reads "fired" waits for the lock. */
+/* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
+ * list for its time. A due timer is marked as fired (lists' address + 1), and its task is notified.
+ * Returns the task if the caller must queue the task. Otherwise the task may already run and free
+ * the timer, so the timer is not touched again. A cancel that reads the mark waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6443,7 +6443,7 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
         /* N4: the thread that fired the timer last does not use it any more. N3: a thread that
-         * cancels the timer sees these lists' pool. Pairs with N3 and N4. Failure: try again. */
+         * cancels the timer may read timers->pool. Pairs with N3 and N4. Failure: try again. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
         wsqi_unlock(pool, &timers->lock);
     }
@@ -7360,7 +7360,8 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
     if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
-    /* Look 1 only notes a lone task, which its owner may be about to take; look 2 takes it. */
+    /* The first look only notes a lone task, which its owner may be about to take. The second look
+     * takes it. */
     for (int look = 0; look < 2 && *task == NULL; look++) {
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
@@ -8958,9 +8959,9 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* A worker that has the handle claims the future, if no thread has, and calls it here. True: it
- * did. If the entry may be the next of its queue, the worker tries to take the entry out first, and
- * sets *whole if it has: then only the handle refers to the future. */
+/* A worker with the handle claims the future, unless it is claimed already, and calls it here.
+ * True: it was called here. If the future's entry may be the next of the worker's queue, the worker
+ * first tries to take the entry out. *whole: it has, so only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         size_t left = wsqi_queue_length(self);
