@@ -234,7 +234,7 @@
  * SHUTDOWN. wsq_pool_shutdown first closes the pool: a spawn from outside returns WSQ_ERR_CLOSED,
  * and the task stays the caller's. Then it ends the work that is left. WSQ_DRAIN: all of it runs to
  * its end, and so does all that it spawns. WSQ_CANCEL: the functions that are running return as
- * usual, and no other task starts.
+ * usual, and no other task starts: a spawn inside a task returns WSQ_ERR_CLOSED now, too.
  *
  * In a WSQ_CANCEL shutdown the workers call the cleanup of each remaining task
  * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
@@ -260,7 +260,9 @@
  * until a thread has come and done what is queued. A WSQ_CANCEL needs no thread.
  *
  * MEMORY. A wsq_task is 48 bytes of yours, in your struct (fewer on 32 bits). You free it when the
- * task is done; or its function does so, and returns WSQ_GONE.
+ * task is done (wsq_task_done is true, or a wait for it, its group or the pool has returned), no
+ * other thread is still in a wait for it, and none will wake or cancel it. Or its function frees
+ * it, and returns WSQ_GONE.
  * A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes (1 MiB, or
  * 128 KiB on 32 bits) and 12 KiB that only timers touch.
  * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
@@ -291,7 +293,8 @@
  * ORDER. wsq_config.order says in which order the tasks of one spawning thread start. With one
  * worker this is exactly the order of the spawns, even if one task spawns thousands. With several
  * workers it is so in a WSQ_SHARED pool, where all workers take from the global queue, one task at
- * a time. Use WSQ_SHARED to replace a thread pool whose queue has an order.
+ * a time. Use WSQ_SHARED to replace a thread pool whose queue has an order. Only the starts are in
+ * order: if a task waits or blocks, the next one starts before it ends, even with one worker.
  *
  * In a WSQ_SHARED pool a task may wait for an older one, whatever the older one does. But n tasks
  * that block on n workers keep the next task from starting.
@@ -556,7 +559,8 @@
  *
  * FORK(). A child process has none of the pool's threads. In the child, calls with such a pool
  * return WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs
- * Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works.
+ * Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works. If a
+ * task calls fork(), the child must not return from that task.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -674,8 +678,9 @@
  *                                  recipes/periodic.c
  *     let the caller help?         wsq_run; with caller_runs, wsq_pool_wait and wsq_pool_run_one
  *     give a task a priority?      wsq_task_set_priority: three levels: recipes/priority.c
- *     run tasks in order?          one worker, WSQ_SHARED, or recipes/strand.c. To write results in
- *                                  order: recipes/writer.c
+ *     run tasks in order?          one at a time: recipes/strand.c. To start them in order: one
+ *                                  worker, or WSQ_SHARED. To write results in order:
+ *                                  recipes/writer.c
  *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
  *                                  later one is spawned
  *     run a graph again and again? wsq_graph: recipes/graph.c
@@ -694,8 +699,9 @@
  *                                  recipes/share.c (oversubscription)
  *     use fewer cores?             wsq_config.workers; 0 respects affinity (taskset) and quotas.
  *                                  wsq binds no thread to a core, a hook at WSQ_EVENT_START may
- *     free a task's memory?        its function frees it and returns WSQ_GONE: recipes/memory.c. No
- *                                  thread may wait for this task or wake it
+ *     free a task's memory?        when it is done, and no other thread waits for it or wakes it:
+ *                                  MEMORY in >>guide. Or its function frees it and returns
+ *                                  WSQ_GONE, if no thread waits for it: recipes/memory.c
  *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang, a deadlock?     wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
@@ -709,7 +715,8 @@
  *     test without threads?        caller_runs: the test's own thread runs all tasks; with a seed,
  *                                  in the same order each time: recipes/deterministic.c
  *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
- *                                  task
+ *                                  task. End the threads that call, then wsq_pool_destroy
+ *     hold a mutex in a task?      within one run: LOCKS in >>host
  *     call fork()?                 the child may only destroy its copy of the pool, and make a new
  *                                  one: FORK() in >>guide
  *     use it in a library?         copy (vendor) wsq.h into it; the program and other libraries may
@@ -759,9 +766,11 @@
  *
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
- * must remember belongs in its struct. During a join, or a wait without a stand-in, other work runs
- * on the same thread and may change the variable. And a thread outside may run a task that it waits
- * for (WAITING), where no pinned task has set it. A hook at WSQ_EVENT_START prevents that.
+ * must remember belongs in its struct. During a join or a wait, other work runs on the same thread:
+ * jobs in a join; in a wait what it waits for, tasks pinned to the worker and, without a stand-in,
+ * any task. That work may change the variable, and what an array holds for this wsq_worker_index.
+ * And a thread outside may run a task that it waits for (WAITING), where no pinned task has set the
+ * variable; a hook at WSQ_EVENT_START prevents that.
  *
  * EXIT. Call wsq_pool_destroy before main returns or exit() is called: the workers would go on, and
  * use objects that the exit handlers destroy. A task may call exit(), and the process ends; but the
@@ -781,8 +790,9 @@
  *
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
  * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
- * contended blocks workers. If the wait is long, use wsq_block_begin; better, let one task own the
- * data, and send it work.
+ * contended blocks workers. If the wait for it is long, take it between wsq_block_begin and
+ * wsq_block_end, which never waits; better, let one task own the data, and send it work. Keep no
+ * mutex during a join or a wait if what runs there (THREAD-LOCAL VARIABLES) takes it, too.
  *
  * --------------------------------------------------------------------------
  * >>trouble
@@ -1672,7 +1682,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
  * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn. The call also
  * waits for tasks that wait for a wake or for predecessors, however long that takes. But tasks that
  * other threads spawn meanwhile from wsq_run may be cancelled.
- * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. When nothing is left to
+ * WSQ_CANCEL: what runs now returns, and what has not started is cancelled; a spawn inside a task
+ * returns WSQ_ERR_CLOSED, and the task stays the caller's. When nothing is left to
  * do but a function still waits for a task that is pending or held, or for a group with such tasks,
  * that wait is cancelled. A function that waits in another pool, or blocks, keeps its
  * own pool from ending until it goes on.

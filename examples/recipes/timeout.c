@@ -3,7 +3,8 @@
  *
  * The task sets a timer and returns WSQ_PENDING. Either the answer wakes it, or the timer does:
  * wsq_timer_cancel returns true if the timer had not fired. After a time-out the task asks again,
- * and waits twice as long. */
+ * and waits twice as long. (An answer may come, and wake the task, after the last time-out, too.
+ * The task's memory stays until no answer can come.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>
