@@ -8334,7 +8334,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* RUN's end wakes all waits */
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all waits */
     bool works = running ? wait->job == NULL : wait->inside, ran = false;
     if (works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
@@ -8357,7 +8357,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     }
     if (pinned) {
         wsqi_permits_take();
-        /* Pinned tasks may keep a permit here without end, while long tasks keep all others. Then
+        /* Pinned tasks may hold this permit for ever, while long tasks hold all other permits. Then
          * no other thread fires timers, so this one does. */
         (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     }
@@ -8387,8 +8387,8 @@ static bool wsqi_over(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->duty.threads) == 0; /* P5: as above */
 }
 
-/* wsq_pool_wait reports tasks that wait for each other only after nothing has happened for this
- * long, because a thread may be about to spawn what they wait for. A guess. */
+/* If tasks wait for each other, wsq_pool_wait reports that only if nothing changes for this time,
+ * because a thread may be about to spawn what they wait for. A guess. */
 #define WSQI_STUCK_NS 1000000000u
 
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
@@ -8410,7 +8410,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* a task has ended */
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* a task can run, or ended */
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
@@ -8464,7 +8464,7 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsqi_notify_others(self);
 }
 
-/* A thread outside looks for an awaited task only among this many oldest of its lane. A guess. */
+/* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
 /* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is
@@ -8637,12 +8637,12 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. A
- *            worker takes it out of a queue, and runs it. Or the thread that has the handle calls
- *            it in a wait; then it is POISONED and OPEN, and never DONE, because no other thread
- *            will look. Or a thread cancels it; then it is POISONED, not OPEN. The queue's entry
- *            and the handle have a reference each; when both are given back, the future is free. A
- *            worker keeps at most two batches of free futures; the pool keeps the rest.
+ * Invariant: a future of wsq_submit is OPEN, not POISONED, until a thread claims it in one of three
+ *            ways. A worker takes it out of a queue, and runs it. Or the thread that has the handle
+ *            calls it in a wait; then it is POISONED and OPEN, and never DONE, because no other
+ *            thread will look. Or a thread cancels it; then it is POISONED, not OPEN. The queue's
+ *            entry and the handle have a reference each; when both are given back, the future is
+ *            free. A worker keeps at most two batches of free futures; the pool keeps the rest.
  * Writers:   references: any thread. result: the thread that claimed the future. A list of free
  *            futures: its worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -8796,8 +8796,8 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* wsqi_future_end gives this reference back after it has marked the future done. By then a
-     * waiting thread may have given back the handle's. Relaxed: now the caller has a reference. */
+    /* A reference for wsqi_future_end, which gives it back. Without it other threads could free the
+     * future as soon as it is done. Relaxed: now the caller has a reference. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -8972,7 +8972,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 
 /* A worker with the handle claims the future, unless it is claimed already, and calls it here.
  * True: it was called here. If the future's entry may be the next of the worker's queue, the worker
- * first tries to take the entry out. *whole: it has, so only the handle refers to the future. */
+ * first tries to take the entry out. *whole: it did, so only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         size_t left = wsqi_queue_length(self);
@@ -9055,8 +9055,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  *            [bottom, context). A fork compares the context with the fork trap, and a join with the
  *            join trap, to see whether to take its slow path. The owner sets the join trap to the
  *            address of entry `bottom`, and the fork trap to that of the last entry. To ask for
- *            public jobs, a thief sets them to WSQI_TRAP_SET and NULL: then the next fork and join
- *            take the slow path. The traps stay set while a worker is idle and no job is public.
+ *            public jobs, a thief sets the join trap to WSQI_TRAP_SET, and the fork trap to NULL.
+ *            Then forks and joins are slow, as long as a worker is idle and no job is public.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. Traps:
  *            the owner and thieves. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
@@ -9102,9 +9102,9 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         left -= n;
         wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
-        /* J5: either this thread sees the idle worker, or that worker, before it sleeps, sees the
-         * jobs, or sees none and sets the traps after this. Otherwise private jobs would stay
-         * hidden from a sleeper. Pairs with I7, I8 and J7. */
+        /* J5: either this thread sees the idle worker, or that worker's last look before it sleeps
+         * comes after this: it finds the jobs, or sets the traps again. Otherwise private jobs
+         * would stay hidden from a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
@@ -9146,7 +9146,7 @@ static bool wsqi_unpublish(wsqi_worker *self) {
 }
 
 /* Before a join sleeps, it looks for jobs in 3 rounds for each round of a search: the awaited job
- * is under way, and if this join sleeps, that also delays the joins that wait for it. (The
+ * is under way, and a sleep also delays the joins of other workers that wait for this one. (The
  * efficiency of uts with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
@@ -9211,7 +9211,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 #define WSQI_HELP_DEPTH 32
 
 /* The job of this join was stolen. Until that job is done, the owner runs other jobs, and sleeps
- * when there are none. The jobs that these fork lie on the job stack from `top` on. */
+ * when there are none. Jobs that those jobs fork lie on the job stack from `top` on. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
@@ -9342,9 +9342,9 @@ WSQ_API int wsq_worker_self(void) {
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
-/* The next five constants are for loops whose caller gave no grain. This is the time between two
- * checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief waits
- * no longer than a wake-up takes. */
+/* The next five constants are for loops whose caller gave no grain. The first is the time between
+ * two checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief
+ * waits no longer than a wake-up takes. */
 #define WSQI_GRAIN_NS 10000u
 
 /* A loop wakes a sleeper only if the rest of the loop takes longer than this. A wake-up costs up to
@@ -9355,9 +9355,9 @@ WSQ_API int wsq_worker_self(void) {
  * With 1 us, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
-/* If elements take longer than this, the next step, where the loop asks whether a thief wants work,
- * would come too late. So the loop publishes the rest, in pieces, before it runs an element. A
- * guess. (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44, not 1.43 ms.) */
+/* Before each step a loop asks whether a thief wants work. If elements take longer than this, that
+ * is too late, so the loop publishes the rest, in pieces, before it runs an element. A guess.
+ * (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44, not 1.43 ms.) */
 #define WSQI_HEAVY_NS 50000u
 
 /* The last elements of a range may be heavy after many light ones. Except in short loops, the last
@@ -9461,8 +9461,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 }
 
 /* A partial result of up to this many bytes (a guess) lies on the stack of the function that splits
- * the range; a larger one is allocated. It has cache lines of its own, so that no two threads write
- * to one line, and a vector in it may be stored with its full alignment. */
+ * the range; a larger one is allocated. Each has cache lines of its own, so that no two threads
+ * write to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
 /* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
@@ -9470,7 +9470,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 
 /* Shall half of the range be public before a thief asks? Not if a grain was given. If the time per
  * element is known: yes, if it is above WSQI_HEAVY_NS. Otherwise: yes, if worked_ns says that the
- * range is a half (a thief has asked), and more threads are free than `self` has public jobs. */
+ * range is a half (a thief has asked), and more threads are free than `self` has public jobs.
+ * (wsqi_active: for each guest at work, one sleeping permit must stay asleep.) */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -9559,10 +9560,10 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     *innermost = outer;
 }
 
-/* If the caller gave no grain, a loop gives nothing away until it has read the clock. But a few
- * elements for each worker are probably long: if a thief wants work at the start, it gets half of
- * them, and both halves are divided again (wsqi_heavy). (8 elements of 1 ms, 8 simulated workers:
- * 1.02 ms; with one half given away at each element 2.01.) */
+/* If the caller gave no grain, a loop gives nothing away until it has read the clock. But if
+ * it has few elements for each worker, they are probably long: a thief that wants work at the start
+ * gets half of them, and both halves are divided again (wsqi_heavy). (8 elements of 1 ms, 8
+ * simulated workers: 1.02 ms; with one half given away at each element 2.01.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9597,9 +9598,8 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 /* ==========================================================================
  * >>dump: what a pool does, for a person to read
  * Purpose:   helps to find a forgotten wake, or a wait that does not end.
- * Invariant: with config.list_tasks, a list has each task from its spawn to its end. For a task a
- *            dump reads only the list, because the task's memory may be gone. No lock is held while
- *            a dump writes to the file.
+ * Invariant: with config.list_tasks, a list has each task from its spawn to its end. A dump reads
+ *            the list, not the tasks: their memory may be gone. It holds no lock while it writes.
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
@@ -9747,7 +9747,7 @@ typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
-    wsqi_listed *first; /* `room` lines in order, and room for one more */
+    wsqi_listed *first; /* `room` lines in order, and space for one more */
     wsqi_listed few[WSQI_DUMP_FEW + 1];
     size_t room, most, count;
     uint64_t more; /* how many lines were left out */
@@ -10145,13 +10145,13 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
 /* The first thread to shut down waits here until the pool is over and its threads have ended. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    /* P4: either a thread that goes to sleep, or off duty, sees the new phase, or this thread sees
-     * that it did. Otherwise neither would end the pool. */
+    /* P4: either a thread that goes to sleep or off duty sees the new phase, or this thread sees
+     * that the other one has gone. Otherwise neither would end the pool. */
     wsqi_fence_sc();
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Lent threads may be gone, and a caller_runs pool has none: this thread cancels tasks. */
+        /* Lent threads may be gone, a caller_runs pool starts none: this thread cancels tasks. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
@@ -10298,7 +10298,7 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: no thread outside is still queueing a task; that takes a short time. Pairs with P7. */
+    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. */
     while (wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
@@ -10505,7 +10505,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: each finished task's spawn is visible, so the sum of spawned tasks is not less. */
+    /* P2: each finished task's spawn is visible, so `spawned` is not less than `finished`. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < wsqi_blocks(pool); i++) {
