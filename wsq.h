@@ -6389,20 +6389,20 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
 /* The caller has fired timers: sets timer_next to the time of the pool's next timer. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
-    /* N2: a thread that sets an earlier timer now sees timer_next as stored here, and lowers it; or
-     * the second look below sees that timer. Otherwise no thread would wake up for it. Pairs with
-     * N1. Failure: another thread has changed timer_next. */
+    /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
+     * or the second look below sees that timer. Otherwise no thread would wake up for it. Pairs
+     * with N1. Failure: another thread has changed timer_next. */
     if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
 }
 
-/* Any thread, in a turn or without work, wakes the tasks whose timers are due: those of one
- * worker's timers in the order of their times, so no task goes into a LIFO slot. One call fires a
- * bounded number of timers. It leaves out lists whose lock is held, and other workers' timers
- * unless they are late by `grace` ns. The tasks are queued after all lists are unlocked: in a pool
- * that is over, queueing cancels them, and their cleanups may lock the lists, to cancel timers.
- * True: timers were taken, but no task was woken, so the caller should call this again. */
+/* Any thread, in a turn or without work, wakes the tasks whose timers are due. The tasks of one
+ * worker's timers are queued in the order of their times, so none goes into a LIFO slot. One call
+ * fires a bounded number of timers. It leaves out lists whose lock is held, and other workers'
+ * timers unless they are late by `grace` ns. The tasks are queued after all lists are unlocked: in
+ * a pool that is over, queueing cancels them, and their cleanups may lock the lists, to cancel
+ * timers. True: timers were taken, but no task was queued, so the caller should call again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6443,8 +6443,8 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Locks this pool's lists in which the timer is set or has fired, else those of this thread, and
- * marks the timer as set there. *where: its former `timers`. NULL: it is set in another pool. */
+/* Locks and returns the pool's lists in which the timer is set or has fired, else this thread's.
+ * Marks it as set there; its former `timers` goes to *where. NULL: it is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6650,10 +6650,10 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
- * in the lane for that, else at the back of its ring. But if the ring is full or not in use (a
- * deque has no back), the task goes to the first lane of the global queue. It also goes there if it
- * would run next, but that lane is not empty, because those tasks come first. For a task that runs
- * next no thread is notified. If the worker does anything else before that, it notifies: before an
+ * in the lane for that, else at the back of the owner's ring. But if the ring is full or not in use
+ * (a deque has no back), the task goes to the first lane of the global queue. It also goes there if
+ * it would run next, but that lane holds tasks, because those come first. For a task that will run
+ * next no thread is notified. If the owner does something else first, it notifies then: before an
  * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -6747,7 +6747,7 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
  * Writers:   any thread. A worker collects the ends of one group's tasks in `ends`, and counts them
  *            down together before it runs a task outside the group, searches, blocks or sleeps.
  * Source:    Go's WaitGroup, Java's Phaser; collecting ends is our own. Rejected: collecting
- *            spawns, too: 4 ns less per task with 1 worker, none with 2, 175 lines (bench/README).
+ *            spawns, too: it saves 4 ns a task with 1 worker, 0 with 2; 175 lines (bench/README).
  * ========================================================================== */
 
 enum {
@@ -6878,7 +6878,7 @@ static void wsqi_group_flush(wsqi_worker *self) {
 }
 
 /* The owner runs a task of a group, and collects its end in `ends`. It counts the earlier ends down
- * if they are another group's, or if this task does not end, because it may wait for its group. */
+ * if they are another group's, or this task does not end: it may wait for others of its group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -7255,8 +7255,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* The job may be a guest's, for which wsq_pool_wait does not wait. So this thread reports its
-     * ended tasks first. (A join has reported them, except those that ended in its waits since.) */
+    /* The job may be a guest's, for which wsq_pool_wait does not wait. So this thread first checks
+     * for a quiet pool. (In a join it does so only if tasks have ended since its last search.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: either this thread sees, and calls, a thread in wsq_pool_wait, or that one sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would wait for them.) */
@@ -7310,8 +7310,8 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 /* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: the last searcher may have missed the stolen tasks while they moved. And the victim does
-     * not notify for a task that it pushes behind others: either this thread sees that task in the
-     * victim's queue, or the victim sees the others gone, and notifies (wsqi_notify_pushed). */
+     * not notify for a task that it pushes behind others. So either this thread sees that task in
+     * the victim's queue, or the victim sees the others gone, and notifies (wsqi_notify_pushed). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7409,8 +7409,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals a task from that thread: while all threads work, no searcher would. But what this
- * worker's ring held at the earlier turn, or got by a theft since, runs first: it may be older. */
+ * task, it steals from that thread, as no thread searches while all work. But tasks that this
+ * worker's ring held at the earlier turn, or got by a theft since, run first: they may be older. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7451,10 +7451,10 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
 
 /* 0. A turn. Timers fire, and the driver is asked for events. The turn's task is the first of
  * these that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one of a
- * thread that is in a long task, one of its own. Tasks of the global queue go to the end of the
- * ring; if it has no room for them, the turn is not over (except after a WSQ_LOW task), and the
- * next task comes from a turn again. A deque has no such end: in a WSQ_LIFO pool "its own" and the
- * global queue take turns. */
+ * thread that is in a long task, one of this worker's own. Tasks of the global queue go to the end
+ * of the ring; if it has no room for them, the turn is not over (except after a WSQ_LOW task), and
+ * the next task comes from a turn again. A deque has no such end, so in a WSQ_LIFO pool a task of
+ * the worker's own and one of the global queue come alternately. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7534,10 +7534,10 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
- * S, so S counts the worker as a searcher (if it was not woken as one) only after its first look;
- * and if another thread searches, only when the search ends without a result. But a search that
- * lasts spin_ns, and any in a caller_runs pool, is counted from its first round on, so that
- * wsqi_search_begin soon calls the threads in wsq_pool_wait, if this worker ran dry last. */
+ * S. So if the worker was not woken as a searcher, S counts it as one only after its first look or,
+ * while S counts another, only when the search ends without a result. But in a caller_runs pool, or
+ * if the search lasts spin_ns, S counts it from the first round on. So if this worker was the last
+ * to run dry, wsqi_search_begin soon calls the threads in wsq_pool_wait. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
@@ -7639,8 +7639,8 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED, and
  *            sleeps; the working thread wakes it when it leaves.
  * Writers:   pump: any thread, by CAS or exchange. next, and a block's `outer`: the working thread.
- * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is the mark of a lock on
- *            a futex that has waiters (Drepper 2004).
+ * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is how a lock on
+ *            a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
 
 /* Runs `task`, or, if that is NULL, a task that it finds. That task's jobs go to `floor`: see
@@ -7685,8 +7685,8 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* Runs one task as the next worker. If this thread acts as that worker already, further down its
- * stack, the block is at the head of the thread's chain of blocks (`outer`) while the task runs. */
+/* Runs one task as the next worker. While the task runs, that worker's block is the first in the
+ * thread's chain of blocks (`outer`), even if it acts as that worker further down its stack. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7846,8 +7846,8 @@ WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
 
 /* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; each
  * kind has WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Each
- * processor begins at another block, so that mostly stays in its cache. (If two threads outside
- * ask for tasks of 1.3 us, a request takes 1.2 us, not 1.65; with four threads 1.05, not 1.3.) */
+ * processor begins at another block, which mostly stays in its cache. (If two threads outside ask
+ * for tasks of 1.3 us, a request takes 1.2 us, not 1.65; with four threads 1.05, not 1.3.) */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
@@ -7904,8 +7904,8 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
-        /* Relaxed: no end of a task is missed (W4). The giver is in a task and will report its end,
-         * or in a guest's job, before which it reported all ends. Failure: the seeker has left. */
+        /* Relaxed: this thread need not check for a quiet pool (W4): it is in a task, or in a job
+         * of a guest, and checked before that job began. Failure: the seeker has left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
         wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
         if (self->searching) wsqi_search_end(self);
@@ -7949,8 +7949,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* The owner's search found nothing. Will helpers soon take another task? Yes, if they took two
  * since this was last asked, or one within WSQI_LINGER_NS. No worker lingers beside a searcher, on
- * fewer processors than workers, on one processor, with a driver, or if the user's spin_ns is less
- * than WSQI_LINGER_NS. */
+ * fewer processors than workers, on one processor, with a driver, or if the user has set a spin_ns
+ * that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8063,7 +8063,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 
 /* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
  * thread that has just started may be counted twice, so it checks this again, in wsqi_sleep. (If it
- * were left out for a moment, a waiting thread would take its permit, and could run a task that
+ * were not counted for a moment, a waiting thread would take a permit, and could run a task that
  * waits for the waiting thread's own task.) */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
@@ -8087,8 +8087,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    /* If no stand-in can start, waiting threads must run the queued task, so it calls all of them.
-     * (If all stand-ins were started already, wsqi_permit_offer does.) */
+    /* If no stand-in can start, waiting threads must run the queued task, so this calls all of
+     * them. (If all stand-ins were started already, wsqi_permit_offer calls them.) */
     if (!wsqi_thread_ready(pool, 0) && wsqi_threads_made(pool) != pool->guest_base &&
         !wsqi_forked(pool))
         wsqi_call(pool, NULL);
