@@ -9986,7 +9986,7 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
  *            still (all on duty sleep, nothing is queued), each wait returns if its awaited end
  *            will never come. If then no thread waits in the middle of a task, the pool is over.
- * Writers:   duty.threads: each thread counts itself (wsqi_check_still: another). The phase: the
+ * Writers:   duty.threads: each thread counts itself (but see wsqi_check_still). The phase: the
  *            first shutdown; then, under the pool's lock, the thread that finds the pool still.
  * Source:    termination detection by counting active threads. While a pool stops, a thread that
  *            wakes up takes the pool's lock first, so one look under that lock is enough.
