@@ -4324,7 +4324,7 @@ static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
 }
 
-/* Adds a chain of tasks, newest first, to a list that is later taken whole (any thread): a lane's
+/* Any thread adds a chain of tasks, newest first, to a list that is later taken whole: a lane's
  * `incoming`, or a group's `then`. After a push into a lane the caller must notify, even if the
  * lane was not empty: the thread that made it non-empty may not have notified yet. */
 static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) {
@@ -4467,8 +4467,8 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     return wsqi_tune_clamp(tune);
 }
 
-/* Is one more try worth it, after `vain` useless tries in a row? From the 5th on only every 16th
- * is, because the situation may have changed. Both numbers are guesses. */
+/* Is one more try worth it, after `vain` useless tries in a row? The first four are; after that
+ * every 16th is, because the situation may have changed. Both numbers are guesses. */
 enum { WSQI_VAIN = 4 };
 
 static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
@@ -4562,7 +4562,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket under the lock before its wait ends, so all of these exist. */
+        /* A waiter leaves its bucket under the lock before its wait ends, so each `wait` exists. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4614,9 +4614,9 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
     return spawned - finished;
 }
 
-/* Is every remaining task held, so that none can run: in a circle, for a group, or by tasks that
- * are never spawned or belong to another pool? The answer may be wrong for a moment while the
- * counts change. So wsq_pool_wait believes a yes only if it stays for WSQI_STUCK_NS. */
+/* Is every remaining task held? Then none can run: they wait for each other in a circle, for a
+ * group, or for tasks that are never spawned or belong to another pool. The answer may be wrong
+ * while the counts change. So wsq_pool_wait believes a yes only if it stays for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
@@ -4642,8 +4642,8 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 /* A thread that may have ended the last task calls this before it runs a job, or goes on with one:
  * wsq_pool_wait must not wait for that job, which may be a long one of a wsq_run. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* If the job is of a wsq_run from outside, J2 has made the run's caller, a guest, visible in S.
-     * Any other job is part of a task that has not ended. So without guests no check is needed. */
+    /* If the job belongs to a wsq_run from outside, S counts the run's caller, a guest (J2). Any
+     * other job is part of a task that has not ended. So without guests no check is needed. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4652,9 +4652,9 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 static void wsqi_check_still(wsq_pool *pool);
 
 /* A thread calls this, after a full barrier, when it has woken up on duty or just gone on duty.
- * Either it sees the pool stop, or wsqi_check_still sees it awake (P4). If the pool is stopping, it
- * takes and releases the pool's lock, because the lock's holder may have found all threads asleep,
- * and may be reading what is on their stacks. So this thread goes on only after that. */
+ * Either it sees the pool stop, or wsqi_check_still sees it awake (P4). If the pool is stopping,
+ * this thread takes and releases the pool's lock: the lock's holder may have found all threads
+ * asleep, and may be reading their stacks. So this thread goes on only after the holder. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
@@ -4670,7 +4670,7 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 
 /* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: what this thread's tasks and cleanups did is visible. Pairs with P5. */
+    /* P6: a thread that sees this one off duty sees what its tasks and cleanups did (P5). */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
     wsqi_check_still(pool);
@@ -4725,7 +4725,7 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
 }
 
-/* Is the worker's own bit still set? If not, another thread has claimed it, and gives the token. */
+/* Is the worker's own bit still set? If not, it has woken itself, or another thread wakes it. */
 static bool wsqi_asleep(wsqi_worker *self) {
     /* A hint suffices: if the value is old, the thread sleeps, and the token ends its sleep. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
@@ -4764,9 +4764,9 @@ static void wsqi_place_update(wsqi_worker *self) {
 }
 
 /* Clears one bit and returns its number, or -1 if all are clear. It takes the lowest bit among the
- * blocks nearest to `self` (NULL: among all blocks), that of the driver's block last. So mostly the
- * same sleepers are woken, and their caches stay warm. (Rejected: to wake each in turn. Requests
- * through libuv, one after the other, then took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
+ * blocks nearest to `self` (NULL: of all blocks); the block that has the driver comes last. So
+ * mostly the same sleepers are woken, and their caches stay warm. (Rejected: to wake each in turn.
+ * Then requests through libuv, one by one, took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4786,7 +4786,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t only = (uint64_t)1 << (index % 64);
         /* I3: what the bit's thread saw and did before it set the bit is visible. Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
-        self = NULL; /* the bit is gone already; the next try takes the lowest, the driver's last */
+        self = NULL; /* another thread took that bit; the next try need not take the nearest one */
     }
 }
 
@@ -4825,7 +4825,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 /* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
  * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
  * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
- * a call for a second permit is useless, because no waiting thread has taken the first.) */
+ * only the first of these is offered: a second one shows that no waiting thread took the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_made(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -4859,7 +4859,7 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
-    /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone, and then the task. */
+    /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone and finds the task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
         uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
@@ -4912,9 +4912,9 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* A worker asks: does the pool have no other worker or stand-in that could be woken? Relaxed: this
- * worker itself starts the second thread, before it blocks. (If that fails, another thread may
- * start it later. An old value then delays tasks until this worker's task waits or ends.) */
+/* A worker asks: has the pool no other worker or stand-in that could be woken? Relaxed: it starts
+ * the second thread itself, before it blocks, so it sees that one. (If that fails, another thread
+ * may start it later. An old value then delays tasks until this worker's task waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -4990,10 +4990,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks, until it has found enough: in all lanes, and at up to `most` workers, first
- * the caller, then the one from which the caller stole last, and those after it. where: two workers
- * that have some, or NULL. If there is no watcher, a full LIFO slot, a timer and a free driver
- * count, too, because they need a watcher. Relaxed: the caller's full barrier orders the reads. */
+/* Counts the queued tasks in all lanes, then at up to `most` workers, until it has enough: at the
+ * caller first, then at the worker from which it stole last, and those after that one. where: two
+ * workers that have tasks, or NULL. If there is no watcher, a full LIFO slot, a timer and a free
+ * driver count, too: they need one. Relaxed: the caller's full barrier orders the reads. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5051,8 +5051,8 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* A loop publishes one job at a time, so present searchers may take other jobs. But
-     * wsqi_wake_some counts them for these. They are added if most awake threads do not search. */
+    /* Present searchers may take other jobs, because a loop publishes one job at a time. So if most
+     * awake threads do not search, a sleeper is woken for each of these jobs. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: the barrier orders it. A searcher finds the jobs, or wakes others when it stops. */
@@ -5073,7 +5073,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* For one task one searcher is enough. For more, all are added: they may take other tasks. */
+    /* For one task a searcher is enough. For more, searchers do not count: they may take others. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5156,7 +5156,8 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCHES_SLOTS 0x80000000u /* not set while the watcher waits only for timers */
 
 /* Makes the watcher look again. If there is none, wakes an idle thread, which becomes the watcher.
- * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`. */
+ * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`.
+ * I11: this thread sees a sleeper in S, or the sleeper sees what the caller did, and watches. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -5173,8 +5174,8 @@ static bool wsqi_slots_full(wsq_pool *pool) {
     return false;
 }
 
-/* The idle owner becomes the watcher, if there is none, and a timer is set, a slot is full, or the
- * driver is free. Returns whether it did. */
+/* The idle owner becomes the watcher if there is none and one is needed: a timer is set, a slot is
+ * full, or the driver is free. Returns whether it did. */
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
@@ -5194,7 +5195,7 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
 }
 
 /* Returns the time of the watcher's next look. If no slot is full, pool->watcher says from here on
- * that the watcher waits only for a timer; then a thread that fills a slot gives it a token. */
+ * that the watcher waits only for a timer; a thread that then fills a slot wakes the watcher. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5401,8 +5402,8 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 }
 
 /* The owner is about to sleep; s: the value of S. It takes a free driver if it had the driver last,
- * has run a task since its last sleep, or all permits sleep. Otherwise the thread that had it last
- * mostly comes back soon: if the driver changed hands, each event would cost a wake-up. */
+ * has run a task since its last sleep, or all permits sleep. Otherwise the driver waits for its
+ * last thread, which mostly comes back soon: a change of hands would cost each event a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5454,7 +5455,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* It naps until another thread clears its bit, or the pool is over (then it gets a token). */
+    /* It naps until a waker or itself clears its bit, or the pool is over (then a token comes). */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
@@ -5559,7 +5560,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
     /* I6: searchers may have missed the tasks that moved, and wsqi_notify_pushed did not notify for
-     * those that lay behind older ones. So this notifies. */
+     * those that lay behind older ones. So the owner notifies now. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* so wsqi_order_keep is called before the next task */
@@ -5591,8 +5592,8 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
 }
 
 /* The owner calls this when it has filled its slot and tasks take long: wakes an idle thread, which
- * may take the task. After four calls in a row without a thief that took the task, only every 16th
- * call wakes one. The exchange that filled the slot is the read-modify-write that I6 needs here. */
+ * may take the task. After four calls in a row for which no thief took the task, only every 16th
+ * call wakes a thread. (I6: the exchange that filled the slot is the read-modify-write.) */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
@@ -5625,8 +5626,8 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 
 /* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
  * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
- * blocks. (With batches, if each of n tasks blocks one of n workers, then in 9 of 10 new pools the
- * n-th began only after a task that was spawned after it. In a new pool tasks count as long: a
+ * blocks. (A test with n workers spawns n tasks that block, then others. With batches, in 9 of 10
+ * new pools one of the others began before the n-th task. In a new pool tasks count as long: a
  * worker's average begins at 50 us.) The bounds are guesses: with one lane for up to 15 simulated
  * workers they cost about 2%, and they would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
@@ -5636,8 +5637,8 @@ static bool wsqi_singly(const wsqi_worker *self) {
 }
 
 /* How many tasks the owner may take from the global queue. has: it has another task to run now, so
- * all of these go to the back of its ring; without a ring it may take none. Otherwise it runs the
- * first of them now, so it may always take one; with an empty deque, up to 64. */
+ * it takes only what fits into its ring; without a ring, nothing. Otherwise it runs the first task
+ * now, so it may always take one; with an empty deque, up to 64. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5666,14 +5667,14 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Searchers may have missed tasks that moved. (The end of a search notifies for them.) */
+    /* Searchers may have missed tasks that moved. (If this one searches, it notifies later.) */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
 /* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. If
- * more tasks wait there or in its own queue, it notifies, unless it is a searcher: wsqi_requeue
- * may have queued them without a notify. */
+ * more tasks wait there or in its own queue, it notifies, because wsqi_requeue may have queued them
+ * without a notify. (If it is a searcher, wsqi_search_end notifies.) */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5735,13 +5736,12 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since another thread last looked
+/* Takes the task of a slot if the slot's owner has begun no task since a thread last looked
  * (in a caller_runs pool always). If the theft is early, the task just runs on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Read only now that the slot is full, because it is slow: each spawn of the victim writes the
-     * counter's cache line. */
+    /* Not earlier: the read is slow, because each spawn of the victim writes that cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5819,7 +5819,7 @@ enum {
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
-    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets TASK_OPEN: a cancel stops the task until it begins */
+    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets OPEN: until the task begins, a cancel stops it */
     WSQI_FLAG_NODE = 64,    /* the task is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
@@ -5958,8 +5958,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* Opens a done task's `after` for new edges: a spawn has claimed the task, or it was poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it; in wsqi_task_poison E4 or, in a graph, K4. Until the store, other
-     * threads can only store CLOSED again, so no compare-and-swap is needed. */
+    /* Relaxed: the caller has passed an acquire (T6; in wsqi_task_poison E4 or, in a graph, K4).
+     * Until the store, other threads can only store CLOSED, so no compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
@@ -5996,7 +5996,7 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
     do {
-        /* Inside a task or a job it may spawn while the pool drains, as a worker may. */
+        /* A thread inside a task or job may spawn while the pool drains, as a worker may. */
         if ((outside & 1) &&
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_in_job(pool)))
             return false;
