@@ -2549,7 +2549,7 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
 
 /* The owner asks how many slots are free. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
-    /* R3: a slot counts as free only after a thief has copied its item. Pairs with R4. */
+    /* R3: a stolen item's slot is free only after the thief has copied the item. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
     return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
 }
@@ -2615,8 +2615,8 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
 
-/* Called by a thief, the owner of `self`. Takes half of the victim's items, but at most `most`.
- * Returns the oldest and puts the others into `self`. NULL: empty, or another thread takes some. */
+/* The thief, the owner of `self`, takes half of the victim's items, but at most `most`. Returns the
+ * oldest; the others go into `self`. NULL: the victim is empty, or another thread takes items. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
     /* Even if the thief's own ring is empty, it may lack room, because another thief may still be
@@ -2633,7 +2633,7 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: as in wsqi_ring_pop, for `end`. Failure: relaxed, another thread was faster. */
+    /* R6: no thread sees the new head with a tail older than `end`. Failure: another was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
@@ -2890,8 +2890,8 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 
 /* glibc and musl hide these functions under -std=c11, and a macro that asks for them would come too
- * late if the user has included a system header before. So they are declared here. On 32-bit
- * systems whose time_t has 64 bits, clock_gettime itself is an old function with 32 bits. */
+ * late if the user has included a system header before. So they are declared here. (On 32-bit
+ * systems whose time_t has 64 bits, clock_gettime itself uses 32, so another name is linked.) */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -3395,7 +3395,7 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             wsqi_cgroup_line(line, path);
         }
         length = strlen(line);
-        memmove(text, line, length + 1); /* keeps the next line; a full buffer ends the loop */
+        memmove(text, line, length + 1); /* keeps a partial line; a full buffer ends the loop */
     }
     if (length != 0) wsqi_cgroup_line(text, path);
     if (file >= 0) close(file);
@@ -3604,7 +3604,7 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 }
 #endif
 
-/* ---- a mutex, for rare events; 0 free, 1 held, 2 held and awaited (Drepper 2004) ---- */
+/* ---- a mutex, for rare events; 0 free, 1 held, 2 held, perhaps awaited (Drepper 2004) ---- */
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     uint32_t free = 0;
@@ -3765,18 +3765,18 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             wsqi_wake_self) -> at work. Also: at work -> blocked in a wait, a join or a call (it
  *             gives its permit back, or keeps it if no other thread could use it) -> at work (with
  *             a permit if one sleeps; else without one, to the end of its task); see >>thread
- *   lease     vacant -> here (a thread enters) -> dismissed (any thread asks it to leave) -> vacant
- *   pool      running -> closed (any shutdown sets a bit in each lane's `outside`; the phase stays
- *             RUN) -> cancelling (the first shutdown, after its drain) -> over (a thread finds that
- *             no task is queued or in the middle of its run). In a child of fork(): forked
+ *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
+ *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN)
+ *             -> cancelling (the first shutdown, after its drain) -> over (a thread finds that no
+ *             task is queued or in the middle of its run). In a child of fork(): forked
  * ========================================================================== */
 
 /* At most this many workers, and as many stand-ins: S counts threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
 /* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
- * Without one, a run from outside becomes a task, a nested run's forks run immediately, and a
- * helper only waits. As many again are for tasks inside a wait. */
+ * If none is free, a run from outside becomes a task, a nested run's forks run immediately, and a
+ * helper only waits. As many more blocks are for tasks that run inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3795,7 +3795,7 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * (tasks spawned from outside into this lane), + 1: the lane is closed */
+    wsqi_a64 outside; /* 2 * (spawns by outside threads that use this lane), + 1: closed to them */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, mostly of consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
@@ -3809,8 +3809,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A wait of a thread: for a task, a group or a future (each known by its address), for the pool, or
- * in a join for a job (known by the address of the block in which the thread joins). */
+/* A thread's wait for a task, a group, a future or the pool, found by the address of that object;
+ * or a join's wait for a job, found by the address of the joining thread's block. */
 typedef struct wsqi_wait wsqi_wait;
 
 /* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. With 16 lists fib
@@ -3895,8 +3895,8 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* How a block is used. COMMON: by a worker, by a stand-in that has come, or for a task or a
- * wsq_run inside a task of a worker or helper. */
+/* How a block is used. COMMON: by a worker, by a stand-in that has come, for a task that runs
+ * inside a wait, or for a wsq_run inside a task or job of a worker or helper. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
@@ -3919,7 +3919,7 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks; /* owner: 16 * (ended streaks) + the number of WSQ_HIGH tasks in this streak */
+    uint32_t looks; /* owner: 16 * (ended streaks of WSQ_HIGH tasks) + the tasks of this streak */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
@@ -3927,11 +3927,11 @@ struct wsqi_worker {
     uint32_t run_at_fork; /* owner: jobs, not joined yet, that a fork with a full stack has run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner, the pool's only worker: its ring overflowed (wsqi_order_keep) */
+    bool spilled;         /* owner, as the only worker: its ring overflowed (wsqi_order_keep) */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
-    uint32_t tombstones;   /* owner: futures called in its waits whose entries may be queued */
+    uint32_t tombstones;   /* owner: how many it has made since it last removed all tombstones */
     bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
@@ -3967,7 +3967,7 @@ enum {
     WSQI_TASK_PENDING = 2,  /* the task waits for a wake, or was woken and is queued */
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
-    WSQI_TASK_NOTIFIED = 4,
+    WSQI_TASK_NOTIFIED = 4, /* a wake came, or a cancel while PENDING; the next run clears it */
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
     WSQI_TASK_POISONED = 16, /* it, or a predecessor, was cancelled: no run that sees this begins */
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
@@ -4008,7 +4008,7 @@ typedef struct wsqi_seat {
 /* How near the blocks are to each other; see >>idle. Only `of_block` changes once workers run. */
 typedef struct wsqi_places {
     bool matter;         /* two places differ, or the caller gave a topology */
-    unsigned cpus;       /* the length of `of_cpu`; 0: config.topology is asked instead */
+    unsigned cpus;       /* the length of `of_cpu`; 0: `topology` is asked instead */
     uint32_t *of_cpu;    /* the place of each processor */
     wsqi_a32 *of_block;  /* the place of each block; its owner writes, rarely */
     wsq_topology topology;
@@ -4110,7 +4110,7 @@ static inline bool wsqi_task_live(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
-/* The caller has read the index, or a count above it, with acquire (as B1): the block is filled. */
+/* The caller has read the index, or a count above it, with acquire (B1), so the block is filled. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
