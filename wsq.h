@@ -1682,11 +1682,11 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
  * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn. The call also
  * waits for tasks that wait for a wake or for predecessors, however long that takes. But tasks that
  * other threads spawn meanwhile from wsq_run may be cancelled.
- * WSQ_CANCEL: what runs now returns, and what has not started is cancelled; a spawn inside a task is
- * refused, too, and that task stays the caller's. When nothing is left to
- * do but a function still waits for a task that is pending or held, or for a group with such tasks,
- * that wait is cancelled. A function that waits in another pool, or blocks, keeps its
- * own pool from ending until it goes on.
+ * WSQ_CANCEL: what runs now returns, and what has not started is cancelled; a spawn inside a task
+ * is refused, too, and that task stays the caller's. When nothing is left to do but a function
+ * still waits for a task that is pending or held, or for a group with such tasks, that wait is
+ * cancelled. A function that waits in another pool, or blocks, keeps its own pool from ending until
+ * it goes on.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is not a
  * wsq_shutdown, or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
