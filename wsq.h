@@ -6444,7 +6444,7 @@ static wsqi_timers *wsqi_timers_of(void *where) {
 }
 
 /* Locks and returns the pool's lists in which the timer is set or has fired, else this thread's.
- * Marks it as set there; its former `timers` goes to *where. NULL: it is set in another pool. */
+ * Marks the timer as set there. *where becomes its former `timers`. NULL: another pool has it. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6662,7 +6662,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         return;
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_hint(&self->lifo) == NULL; /* if a thief empties it: a needless notify */
+                wsqi_load_hint(&self->lifo) == NULL; /* if a thief now empties it, no harm */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
@@ -7330,8 +7330,8 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 }
 
 /* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all),
- * beginning with a random one. If distances matter, near workers come first, but not for a join.
- * (That would cut fib's efficiency on 128 simulated cores from 66 to 36%.) True: a job has run. */
+ * beginning with a random one. If distances matter, near workers come first, except in a join,
+ * where that cuts fib's efficiency on 128 simulated cores from 66 to 36%. True: a job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7685,8 +7685,8 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* Runs one task as the next worker. While the task runs, that worker's block is the first in the
- * thread's chain of blocks (`outer`), even if it acts as that worker further down its stack. */
+/* Runs one task as the next worker. Meanwhile that worker's block is the first in the thread's
+ * chain of blocks (`outer`), even if the thread acts as that worker further down its stack. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -8011,13 +8011,13 @@ static void wsqi_serve(void *block) {
     wsq_pool *pool = self->pool;
     wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* S counts it as idle now */
+    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* from here on S counts it as idle */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may lose the permit */
+        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may have lost the permit */
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
