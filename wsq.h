@@ -4654,7 +4654,7 @@ static void wsqi_check_still(wsq_pool *pool);
 /* A thread calls this, after a full barrier, when it has woken up on duty or just gone on duty.
  * Either it sees the pool stop, or wsqi_check_still sees it awake (P4). If the pool is stopping,
  * this thread takes and releases the pool's lock: the lock's holder may have found all threads
- * asleep, and may be reading their stacks. So this thread goes on only after the holder. */
+ * asleep, and may be reading their stacks. So this thread waits for the holder. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
@@ -4993,7 +4993,7 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 /* Counts the queued tasks in all lanes, then at up to `most` workers, until it has enough: at the
  * caller first, then at the worker from which it stole last, and those after that one. where: two
  * workers that have tasks, or NULL. If there is no watcher, a full LIFO slot, a timer and a free
- * driver count, too: they need one. Relaxed: the caller's full barrier orders the reads. */
+ * driver count, too: they need a watcher. Relaxed: the caller's full barrier orders the reads. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5402,7 +5402,7 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 }
 
 /* The owner is about to sleep; s: the value of S. It takes a free driver if it had the driver last,
- * has run a task since its last sleep, or all permits sleep. Otherwise the driver waits for its
+ * has run a task since its last sleep, or all permits sleep. Otherwise it leaves the driver to its
  * last thread, which mostly comes back soon: a change of hands would cost each event a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
@@ -5647,7 +5647,7 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     return has ? 0 : self->pool->config.order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
 }
 
-/* Step 2 of FINDING WORK: moves a batch from the global queue to the worker's own queue, where
+/* Step 2 of FINDING WORK: the owner moves a batch from the global queue to its own queue, where
  * thieves can reach it. Returns `task`, or, if that is NULL, the first task of the batch. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -5667,14 +5667,14 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Searchers may have missed tasks that moved. (If this one searches, it notifies later.) */
+    /* Searchers may have missed tasks that moved. (If the owner searches, it notifies later.) */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
 /* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. If
  * more tasks wait there or in its own queue, it notifies, because wsqi_requeue may have queued them
- * without a notify. (If it is a searcher, wsqi_search_end notifies.) */
+ * without a notify. (If the owner searches, it notifies later.) */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
