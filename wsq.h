@@ -3825,8 +3825,8 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
-/* The global queue has a lane for every 3 workers, so that each thread outside mostly has a lane of
- * its own; but at most 8 lanes, or one for every 8 workers if that is more, because searchers look
+/* The global queue has a lane for every 3 workers, so that each thread outside mostly has its own;
+ * but there are at most 8 (beyond 64 workers one for every 8, up to 16), because searchers look
  * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. A worker does
  * so only while `ready` holds fewer than 64 tasks, or if the pool has one lane: it needs 100 ns for
  * each task, because the links are in the spawning thread's cache. Meanwhile that thread spawns
