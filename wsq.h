@@ -7904,12 +7904,12 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
-        /* Relaxed: this thread need not check for a quiet pool (W4): it is in a task, or in a job
-         * of a guest, and checked before that job began. Failure: the seeker has left. */
+        /* Relaxed: the seat hands over the permit, and nothing else. Failure: the seeker left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
         wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
+        wsqi_check_beside(self->pool); /* tasks may have ended in the waits of a guest's job */
         return;
     }
 }
