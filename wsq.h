@@ -3895,8 +3895,8 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* How a block is used. COMMON: by a worker, by a stand-in that has come, for a task that runs
- * inside a wait, or for a wsq_run inside a task or job of a worker or helper. */
+/* How a block is used. COMMON: the own block of a worker, or of a stand-in that has come; a guest's
+ * block for a task inside a wait, or for a wsq_run in a task or job of a worker or helper. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
@@ -4035,7 +4035,7 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 threads_made; /* workers, and stand-ins with a thread; the lock's holder writes */
+    wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; changed by exchange, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
@@ -4066,6 +4066,7 @@ struct wsq_pool {
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
+    unsigned started;   /* stand-ins' blocks that have a thread; under `lock` */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
@@ -5059,8 +5060,6 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
-        /* A permit may lack a thread: wsqi_threads_suffice may count a starting one twice. */
-        else if (wsqi_sleeping(s) > wsqi_active(s)) (void)wsqi_thread_ready(pool, 0);
     }
 }
 
@@ -5433,9 +5432,10 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         self->use = WSQI_USE_COMMON;
         /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this thread sees a permit that is given back now, or the giver no longer
-         * counts this thread twice. Otherwise neither would see that the permit lacks a thread. */
+        /* I8: either this thread sees a permit that is given back now, or its giver counts this
+         * thread only in S, not in `coming`, too. Otherwise a permit could lack a thread unseen. */
         wsqi_fence_rmw();
+        (void)wsqi_thread_ready(pool, 0); /* two threads that blocked may have counted this one */
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->robs_slots = false;
@@ -7309,9 +7309,9 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed the stolen tasks while they moved. And the victim does
-     * not notify for a task that it pushes behind others. So either this thread sees that task in
-     * the victim's queue, or the victim sees the others gone, and notifies (wsqi_notify_pushed). */
+    /* I6: searchers may have missed the stolen tasks while they moved, and the victim does not
+     * notify for a task that it pushes behind others. So after this fence either this thread sees
+     * that task, or the victim sees that the tasks before it are gone, and notifies. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7335,7 +7335,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    bool all = self->robs_slots;
+    bool all = self->robs_slots || pool->config.caller_runs;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
@@ -7546,7 +7546,6 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX;
     self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
-    if (alone) self->robs_slots = true; /* the other workers' slots wait for this thread */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
@@ -7580,7 +7579,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
     if (!alone) self->vain = (uint8_t)(self->vain + 1);
-    return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* 0. and 1. Finds a task nearby. It reads two counts of urgent tasks. Unless a turn is due or a
@@ -7781,7 +7780,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
         wsqi_pass_on(pool); /* it also asks for jobs: from now on a thread is free for some */
     else if (spilled) wsqi_notify_fenced(pool);
-    wsqi_permit_offer(pool, s + change);
+    if (change == WSQI_SLEEPING) wsqi_permit_offer(pool, s + change);
 }
 
 /* Sets up a block. False: no memory for its deque. */
@@ -8046,18 +8045,21 @@ static bool wsqi_worker_start(wsqi_worker *self) {
 /* The caller holds the pool's lock. Starts one more stand-in, which begins as an idle thread.
  * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
-    unsigned index = wsqi_load_locked(&pool->threads_made);
+    unsigned index = pool->workers + pool->started;
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
     /* B2: others find the block filled. It is counted before its thread can queue tasks, so a look
-     * at all queues misses none of them. Pairs with B1. */
+     * at all queues misses none of them. Pairs with B1. (It stays counted if the start fails, so
+     * that the pool's only worker goes on to notify, and so to try again: wsqi_alone.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->coming, 1u);
     block->use = WSQI_USE_COMES;
-    if (wsqi_worker_start(block)) return true;
+    if (wsqi_worker_start(block)) {
+        pool->started++;
+        return true;
+    }
     wsqi_add_hint(&pool->coming, 0u - 1u);
-    wsqi_store_rel(&pool->threads_made, index); /* B2: as above; others may still look at it */
     return false;
 }
 
@@ -8132,7 +8134,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (block->permit && block->use != WSQI_USE_GUEST) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block); /* a guest has no queue */
         if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
-        if (!block->permit) /* passed on, or given back before; the keeper may take one */
+        if (!block->permit) /* passed on, or given back; keeper takes one that lacks a thread */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
         else if (block->use == WSQI_USE_GUEST ||
@@ -8285,8 +8287,12 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     if (wsqi_worth(vain)) {
         uint64_t end = wsqi_clock_ns() + WSQI_LOOK_NS;
         if (end > wait->deadline) end = wait->deadline;
-        for (; !wsqi_wait_called(wait) && wsqi_clock_ns() < end; wsqi_pause())
-            wsqi_thread_yield(); /* to the awaited worker, if that is on this processor */
+        while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
+            /* It yields to the awaited worker, which may be on this processor. But other threads
+             * may then run for long, so not if the wait has a deadline. */
+            if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
+            wsqi_pause();
+        }
     }
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
@@ -8989,8 +8995,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     }
     if (!wsqi_future_claim(future, true)) return false;
     wsqi_future_call(self, future);
-    /* The future's entry stays in the queue, as a tombstone: nothing is called or reported for it.
-     * If tombstones are many, and perhaps half of all that is queued, this removes them. */
+    /* The future's entry stays in the queue as a tombstone: it is not called or reported. A purge
+     * pays at half a ring of tombstones, if they may be half of the global queue's first lane. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9184,7 +9190,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     /* J7: either this thread sees public jobs, or their owner calls this one. Pairs with J5, I7. */
     wsqi_fence_sc();
     if (help && !guest) wsqi_joiner_mark(pool);
-    bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
+    const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
+    if (giver != NULL) wsqi_store_hint(&self->lead, giver->index + 1); /* wsqi_help looks there */
+    bool sleeps = giver == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
     wsqi_each_pool(block, wsqi_self_get())
@@ -9405,8 +9413,8 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall a thief get half of the range? A thief is awake if the traps were set since the last step,
- * or if S counts a searcher. For a thief that sleeps, the rest of the range must take longer. */
+/* Shall a thief get half of the range? Only if the traps are set (fork_trap: NULL). If they were
+ * set since the last step, or S counts a searcher, a thief is awake. Else more must be left. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->unwanted;
@@ -10138,8 +10146,8 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_tokens_give(pool);
     for (unsigned i = 0; i < count; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    for (unsigned i = pool->workers; i < wsqi_threads_made(pool); i++)
-        wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    for (unsigned i = 0; i < pool->started; i++)
+        wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
 /* The first thread to shut down waits here until the pool is over and its threads have ended. */
@@ -10396,7 +10404,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
-    pool->processors = wsqi_cpu_count();
+    pool->processors = config->caller_runs ? 1 : wsqi_cpu_count();
     /* On one processor a worker that looks on only delays the thread that has work for it. */
     pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);

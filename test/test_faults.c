@@ -289,6 +289,40 @@ static void every_thread(void) {
     }
 }
 
+/* The first stand-in of a single worker cannot start; the next spawn tries again. */
+static wsq_task beside_the_block;
+static atomic_bool ran_beside;
+
+static wsq_poll runs_beside(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    atomic_store(&ran_beside, true);
+    return WSQ_DONE;
+}
+
+static wsq_poll blocks_until_beside(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    atomic_store(&threads_left, 0);
+    wsq_block_begin(ctx);
+    atomic_store(&threads_left, EVER);
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &beside_the_block), WSQ_OK);
+    for (int i = 0; i < 5000 && !atomic_load(&ran_beside); i++) test_nap(1000000);
+    CHECK(atomic_load(&ran_beside));
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void first_standin(void) {
+    wsq_pool *pool = NULL;
+    wsq_task blocks;
+    CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 1}), WSQ_OK);
+    wsq_task_init(&blocks, blocks_until_beside);
+    wsq_task_init(&beside_the_block, runs_beside);
+    CHECK_EQ(wsq_spawn(pool, &blocks), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
+
 /* 63, 64 and 65 meet the border of a bitmap's word, 129 begins a third. */
 static void every_size(void) {
     static const unsigned sizes[] = {1, 2, 63, 64, 65, 129, 1024};
@@ -477,6 +511,7 @@ int main(void) {
     noisy.seed = test_seed;
     RUN(every_allocation);
     RUN(every_thread);
+    RUN(first_standin);
     RUN(every_size);
     RUN(small_stacks);
 #ifdef SLEEPS_PASS_HERE

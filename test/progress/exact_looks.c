@@ -364,13 +364,13 @@ static void lent_threads(void) {
     wsq_pool_destroy(pool);
 }
 
-/* A permit sleeps and has no thread, because a stand-in that started was counted twice while this thread blocked. */
-static wsq_poll blocks_uncounted_run(wsq_ctx ctx, wsq_task *task) {
-    wsq_pool *pool = wsq_pool_of(ctx);
+/* The second of these blocks while the first starts a stand-in. */
+static uint64_t block_at;
+
+static wsq_poll blocks_together_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
-    wsqi_add_rlx(&pool->coming, 1u);
+    compute(block_at + wsq_worker_index(ctx) * 2 * US - now());
     wsq_block_begin(ctx);
-    wsqi_add_rlx(&pool->coming, 0u - 1u);
     nap(20 * MS);
     wsq_block_end(ctx);
     return WSQ_DONE;
@@ -386,18 +386,21 @@ static wsq_poll long_loop_run(wsq_ctx ctx, wsq_task *task) {
     return item_run(ctx, task);
 }
 
-/* Jobs start a stand-in, too. */
+/* Both count the first stand-in as the thread for their permit, so it starts a second one. */
 static void jobs_want_a_thread(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *blocks = item_make(0), *loop = item_make(0);
-    blocks->task.fn = blocks_uncounted_run;
-    loop->task.fn = long_loop_run;
-    item_spawn(pool, blocks);
+    item *blocks[] = {item_make(0), item_make(0)}, *loop = item_make(0);
     nap(MS);
-    uint64_t start = now();
+    block_at = now() + MS;
+    for (unsigned i = 0; i < 2; i++) {
+        blocks[i]->task.fn = blocks_together_run;
+        item_spawn_on(pool, i, blocks[i]);
+    }
+    nap(2 * MS);
+    loop->task.fn = long_loop_run;
     item_spawn(pool, loop);
     wsq_pool_wait(pool);
-    CHECK(loop->ended - start < 4 * MS); /* alone 6 */
+    CHECK(loop->ended - loop->spawned < 4 * MS); /* alone 6 */
     wsq_pool_destroy(pool);
 }
 
@@ -457,6 +460,88 @@ static void blocks_of_processors(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a join takes the job that keeps it awake, also from a worker that sleeps ---- */
+
+static wsq_pool *joined;
+static item *never;
+static int stage;
+static uint64_t forked_ran, stolen_ended;
+
+static void forked_job(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    forked_ran = now();
+}
+
+/* It publishes a job, and then waits, asleep. */
+static wsq_poll forks_and_waits_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job;
+    (void)task;
+    for (stage = 1; stage < 3;) nap(10 * US);
+    wsqi_steal_request(wsqi_worker_of(ctx));
+    wsq_fork(&ctx, &job, forked_job);
+    stage = 4;
+    wsq_task_wait(&never->task);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static void stolen_job(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    stage = 3;
+    nap(10 * MS);
+    stolen_ended = now();
+}
+
+static void joins_a_stolen_job(wsq_ctx ctx, void *arg) {
+    wsq_job job;
+    (void)arg;
+    wsqi_steal_request(wsqi_worker_of(ctx));
+    wsq_fork(&ctx, &job, stolen_job);
+    for (stage = 2; stage < 4;) nap(10 * US);
+    nap(100 * US);
+    wsq_join(&ctx, &job);
+}
+
+static void steals_it(wsq_ctx ctx, void *arg) {
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    (void)arg;
+    while (stage < 2) nap(10 * US);
+    for (unsigned i = 0; i < wsqi_guests_made(joined); i++) {
+        wsqi_worker *guest = wsqi_block(joined, joined->guest_base + i);
+        if (guest != self && wsqi_job_steal(self, guest)) return;
+    }
+}
+
+static void run_joins(void *arg) {
+    (void)arg;
+    wsq_run(joined, joins_a_stolen_job, NULL);
+}
+
+static void run_steals(void *arg) {
+    (void)arg;
+    wsq_run(joined, steals_it, NULL);
+}
+
+static void join_takes_what_it_sees(void) {
+    item *forks = item_make(0);
+    joined = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    never = item_make(0);
+    never->pends = true;
+    forks->task.fn = forks_and_waits_run;
+    item_spawn(joined, never);
+    nap(MS);
+    item_spawn(joined, forks);
+    while (stage < 1) nap(10 * US);
+    sim_core *joins = outside(run_joins, NULL), *steals = outside(run_steals, NULL);
+    nap(30 * MS);
+    item_wake(never);
+    sim_join(joins);
+    sim_join(steals);
+    wsq_pool_wait(joined);
+    CHECK(forked_ran < stolen_ended);
+    wsq_pool_destroy(joined);
+}
+
 int main(void) {
     test_begin("exact_looks");
     IN_WORLD(looks_once);
@@ -473,6 +558,7 @@ int main(void) {
     IN_WORLD(lent_threads);
     IN_WORLD(jobs_want_a_thread);
     IN_WORLD(jobs_for_a_second_permit);
+    IN_WORLD(join_takes_what_it_sees);
     IN_WORLD(blocks_of_processors);
     return test_end();
 }
