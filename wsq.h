@@ -5435,7 +5435,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         /* I8: either this thread sees a permit that is given back now, or its giver counts this
          * thread only in S, not in `coming`, too. Otherwise a permit could lack a thread unseen. */
         wsqi_fence_rmw();
-        (void)wsqi_thread_ready(pool, 0); /* two threads that blocked may have counted this one */
+        (void)wsqi_thread_ready(pool, 0);
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->robs_slots = false;
@@ -8139,10 +8139,13 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
                           !wsqi_permit_take(block));
         else if (block->use == WSQI_USE_GUEST ||
                  (block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
-                 block != keeper)
+                 block != keeper) {
             wsqi_permit_give(block);
-        else
+            /* Two threads that blocked may have counted the same idle or starting thread. */
+            if (block->use != WSQI_USE_GUEST) (void)wsqi_thread_ready(block->pool, 0);
+        } else {
             all = false;
+        }
     }
     return all;
 }

@@ -364,12 +364,12 @@ static void lent_threads(void) {
     wsq_pool_destroy(pool);
 }
 
-/* The second of these blocks while the first starts a stand-in. */
-static uint64_t block_at;
+/* One of these blocks a moment after the other. */
+static uint64_t block_at, block_apart;
 
 static wsq_poll blocks_together_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
-    compute(block_at + wsq_worker_index(ctx) * 2 * US - now());
+    compute(block_at + wsq_worker_index(ctx) * block_apart - now());
     wsq_block_begin(ctx);
     nap(20 * MS);
     wsq_block_end(ctx);
@@ -386,22 +386,34 @@ static wsq_poll long_loop_run(wsq_ctx ctx, wsq_task *task) {
     return item_run(ctx, task);
 }
 
-/* Both count the first stand-in as the thread for their permit, so it starts a second one. */
-static void jobs_want_a_thread(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *blocks[] = {item_make(0), item_make(0)}, *loop = item_make(0);
-    nap(MS);
+static void block_both(wsq_pool *pool) {
     block_at = now() + MS;
     for (unsigned i = 0; i < 2; i++) {
-        blocks[i]->task.fn = blocks_together_run;
-        item_spawn_on(pool, i, blocks[i]);
+        item *blocks = item_make(0);
+        blocks->task.fn = blocks_together_run;
+        item_spawn_on(pool, i, blocks);
     }
     nap(2 * MS);
-    loop->task.fn = long_loop_run;
-    item_spawn(pool, loop);
-    wsq_pool_wait(pool);
-    CHECK(loop->ended - loop->spawned < 4 * MS); /* alone 6 */
-    wsq_pool_destroy(pool);
+}
+
+/* Both count the same stand-in as the thread for their permit, one that starts, or one that is idle. So they start
+ * another one. */
+static void jobs_want_a_thread(void) {
+    for (int idle = 0; idle <= 1; idle++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        item *blocks = item_make(0), *loop = item_make(0);
+        block_apart = idle != 0 ? 0 : US;
+        blocks->task.fn = blocks_shortly_run;
+        if (idle != 0) item_spawn(pool, blocks);
+        nap(10 * MS);
+        block_both(pool);
+        loop->task.fn = long_loop_run;
+        item_spawn(pool, loop);
+        wsq_pool_wait(pool);
+        CHECK(loop->ended - loop->spawned < 4 * MS); /* alone 6 */
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
 }
 
 static wsq_poll computes_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
