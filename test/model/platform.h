@@ -20,8 +20,8 @@ static inline void wsqi_parking_wake(wsqi_parking *parking, wsqi_a32 *word, bool
     (void)parking, (void)word, (void)all;
 }
 
-/* No thread starts. A macro, so that the checker does not see what a thread would run: the loop of a worker takes it
- * hours to prepare. */
+/* No thread starts. A macro, so that the checker does not see what a thread would run: it had not prepared the loop of
+ * a worker after 5 minutes. */
 #define wsqi_thread_start(thread, fn, arg, stack_size, name) \
     ((void)(thread), (void)(arg), (void)(stack_size), (void)(name), false)
 static inline void wsqi_thread_join(wsqi_thread *thread) { (void)thread; }
