@@ -264,22 +264,9 @@ static item *counted(uint64_t ns) {
     return self;
 }
 
-static wsq_poll block_run(wsq_ctx ctx, wsq_task *task) {
-    wsq_block_begin(ctx);
-    nap(item_of(task)->ns);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
-static item *block(uint64_t ns) {
-    item *self = item_make(ns);
-    self->task.fn = block_run;
-    return self;
-}
-
 static void standins_retire(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    for (int i = 0; i < 6; i++) item_spawn(pool, block(MS));
+    for (int i = 0; i < 6; i++) item_spawn(pool, item_blocks(MS));
     wsq_pool_wait(pool);
     nap(MS);
     at_work = most_at_work = 0;
@@ -292,7 +279,7 @@ static void standins_retire(void) {
 static void one_standin_serves_many_blocks(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     for (int i = 0; i < 40; i++) {
-        item_spawn(pool, block(MS));
+        item_spawn(pool, item_blocks(MS));
         for (int k = 0; k < 4; k++) item_spawn(pool, item_make(300 * US));
         wsq_pool_wait(pool);
     }
@@ -324,7 +311,7 @@ static void one_standin_after_many_joins(void) {
     }
     wsq_pool_stats(pool, &all);
     CHECK_EQ(all.joins_parked, 20);
-    item_spawn(pool, block(MS));
+    item_spawn(pool, item_blocks(MS));
     for (int k = 0; k < 8; k++) item_spawn(pool, item_make(300 * US));
     wsq_pool_wait(pool);
     CHECK_EQ(sim.threads, 3);
@@ -336,7 +323,7 @@ static void standins_of_eighty(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 80});
     item *items[90];
     unsigned began = 0;
-    for (unsigned i = 0; i < 80; i++) item_spawn_on(pool, i, block(20 * MS));
+    for (unsigned i = 0; i < 80; i++) item_spawn_on(pool, i, item_blocks(20 * MS));
     nap(2 * MS);
     for (int i = 0; i < 90; i++) item_spawn(pool, items[i] = item_make(10 * MS));
     nap(8 * MS);
@@ -354,14 +341,14 @@ static void standin_tried_again(void) {
     sim.threads = WORLD_CORES; /* no core is left for another */
     for (unsigned i = outside_threads; i < SIM_OUTSIDE; i++) sim.cores[WORLD_CORES + i].state = SIM_READY;
     sim.outside = SIM_OUTSIDE;
-    item_spawn(pool, block(2 * MS));
+    item_spawn(pool, item_blocks(2 * MS));
     nap(MS / 2);
     item_spawn(pool, first);
     wsq_pool_wait(pool);
     CHECK(first->began > first->spawned + MS);
     sim.threads = threads;
     sim.outside = outside_threads;
-    item_spawn(pool, block(2 * MS));
+    item_spawn(pool, item_blocks(2 * MS));
     nap(MS / 2);
     item_spawn(pool, second);
     wsq_pool_wait(pool);

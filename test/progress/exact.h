@@ -16,15 +16,30 @@ static inline void in_world(void (*test)(void), unsigned cores) {
     CHECK(world_run(test, 100 * SECOND));
 }
 
+static inline void block_for(wsq_ctx ctx, uint64_t ns) {
+    wsq_block_begin(ctx);
+    nap(ns);
+    wsq_block_end(ctx);
+}
+
+static inline wsq_poll blocks_run(wsq_ctx ctx, wsq_task *task) {
+    block_for(ctx, item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+static inline item *item_blocks(uint64_t ns) {
+    item *self = item_make(ns);
+    self->task.fn = blocks_run;
+    return self;
+}
+
 /* Queues this task, and blocks its worker for 5 ms. */
 static item *queued_first;
 
 static inline wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     item_spawn(wsq_pool_of(ctx), queued_first);
-    wsq_block_begin(ctx);
-    nap(5 * MS);
-    wsq_block_end(ctx);
+    block_for(ctx, 5 * MS);
     return WSQ_DONE;
 }
 

@@ -514,9 +514,7 @@ static wsq_poll blocks_all_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     wsq_task_wait(&other->task);
     wsq_group_wait(&crew);
-    wsq_block_begin(ctx);
-    nap(US);
-    wsq_block_end(ctx);
+    block_for(ctx, US);
     return WSQ_DONE;
 }
 
@@ -646,18 +644,9 @@ static void dump_of_lanes(void) {
     }
 }
 
-static wsq_poll blocks_long_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_block_begin(ctx);
-    nap(5 * MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 static void dump_of_threads(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *blocks = item_make(0);
-    blocks->task.fn = blocks_long_run;
+    item *blocks = item_blocks(5 * MS);
     item_spawn(pool, blocks);
     item_spawn(pool, item_make(2 * MS));
     nap(MS);

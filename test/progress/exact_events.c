@@ -605,9 +605,7 @@ static void wide_run(wsq_ctx ctx, void *arg) {
 static wsq_poll many_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     for (int i = 0; i < 600; i++) item_spawn(wsq_pool_of(ctx), item_make(100));
-    wsq_block_begin(ctx);
-    nap(MS);
-    wsq_block_end(ctx);
+    block_for(ctx, MS);
     return WSQ_DONE;
 }
 

@@ -3,14 +3,6 @@
 
 static item *due;
 
-static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_block_begin(ctx);
-    nap(MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 /* ---- how many looks, wakes and accesses it takes ---- */
 
 static uint64_t attempts_of(wsq_pool *pool, unsigned worker) {
@@ -117,7 +109,7 @@ static wsq_poll fills_its_slot_run(wsq_ctx ctx, wsq_task *task) {
 /* No permit sleeps, so a watcher may not rob the slot. It looks every 0.5 ms, and sleeps in between. */
 static void watcher_sleeps(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *blocks = item_make(0), *again = item_make(0), *fills = item_make(20 * MS), *far_off = item_make(0);
+    item *blocks = item_make(0), *again = item_blocks(MS), *fills = item_make(20 * MS), *far_off = item_make(0);
     queued_first = item_make(US);
     blocks->task.fn = queue_and_block; /* so that there is a stand-in */
     due = item_make(US);
@@ -126,8 +118,7 @@ static void watcher_sleeps(void) {
     item_spawn(pool, blocks);
     nap(50 * MS);
     item_set_timer(pool, far_off, 50 * SECOND);
-    again->task.fn = blocks_shortly_run; /* so that it watches */
-    item_spawn_on(pool, 0, again);
+    item_spawn_on(pool, 0, again); /* its worker blocks, and so watches */
     nap(50 * US);
     fills->task.fn = fills_its_slot_run;
     item_spawn_on(pool, 1, fills);
@@ -370,9 +361,7 @@ static uint64_t block_at, block_apart;
 static wsq_poll blocks_together_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     compute(block_at + wsq_worker_index(ctx) * block_apart - now());
-    wsq_block_begin(ctx);
-    nap(20 * MS);
-    wsq_block_end(ctx);
+    block_for(ctx, 20 * MS);
     return WSQ_DONE;
 }
 
@@ -401,9 +390,8 @@ static void block_both(wsq_pool *pool) {
 static void jobs_want_a_thread(void) {
     for (int idle = 0; idle <= 1; idle++) {
         wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-        item *blocks = item_make(0), *loop = item_make(0);
+        item *blocks = item_blocks(MS), *loop = item_make(0);
         block_apart = idle != 0 ? 0 : US;
-        blocks->task.fn = blocks_shortly_run;
         if (idle != 0) item_spawn(pool, blocks);
         nap(10 * MS);
         block_both(pool);
@@ -419,9 +407,7 @@ static void jobs_want_a_thread(void) {
 static wsq_poll computes_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     compute(MS);
-    wsq_block_begin(ctx);
-    nap(20 * MS);
-    wsq_block_end(ctx);
+    block_for(ctx, 20 * MS);
     return WSQ_DONE;
 }
 

@@ -85,9 +85,7 @@ static void three_tasks(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 3, US); }
 static void full_ring(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 256, US); }
 
 static void moves_by_block(wsq_ctx ctx) {
-    wsq_block_begin(ctx);
-    nap(10 * MS);
-    wsq_block_end(ctx);
+    block_for(ctx, 10 * MS);
 }
 
 static void moves_by_overflow(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 1, US); }
@@ -317,9 +315,7 @@ static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll blocks_with_fetched_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     CHECK_EQ(wsqi_queue_length(wsqi_block(wsq_pool_of(ctx), 0)), 2);
-    wsq_block_begin(ctx);
-    nap(5 * MS);
-    wsq_block_end(ctx);
+    block_for(ctx, 5 * MS);
     return WSQ_DONE;
 }
 

@@ -82,9 +82,7 @@ static wsq_poll where_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll back_run(wsq_ctx ctx, wsq_task *task) {
     item *self = item_of(task), *late = item_make(US);
     if (self->runs++ == 0) {
-        wsq_block_begin(ctx);
-        nap(MS);
-        wsq_block_end(ctx);
+        block_for(ctx, MS);
     } else {
         CHECK_EQ(wsq_task_wait_for(&three[0]->task, MS), WSQ_ERR_TIMEOUT);
     }
@@ -369,13 +367,6 @@ static void no_permit_lies_idle(void) {
 }
 
 /* ---- a stand-in that could not be started is started for the next task ---- */
-
-static wsq_poll blocks_run(wsq_ctx ctx, wsq_task *task) {
-    wsq_block_begin(ctx);
-    nap(item_of(task)->ns);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
 
 static void standin_for_a_task(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});

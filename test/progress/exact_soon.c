@@ -407,20 +407,13 @@ static void few_elements(void) {
 
 /* ---- ends that are told soon ---- */
 
-static wsq_poll blocks_for_a_while(wsq_ctx ctx, wsq_task *task) {
-    wsq_block_begin(ctx);
-    nap(item_of(task)->ns);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 /* A thread whose task ends without a permit tells that to the group. */
 static void end_without_a_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
     item *blocks = item_make(MS), *longer = item_make(20 * MS);
     wsq_group group;
     uint64_t start = now();
-    blocks->task.fn = blocks_for_a_while;
+    blocks->task.fn = blocks_run;
     CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
     CHECK_EQ(wsq_group_spawn(&group, &blocks->task), WSQ_OK);
     nap(100 * US);

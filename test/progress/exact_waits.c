@@ -148,14 +148,6 @@ static void due_beside_a_join(void) {
     }
 }
 
-static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_block_begin(ctx);
-    nap(MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 static void both_are_long(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
     (void)ctx, (void)end, (void)arg;
     compute(begin == 0 ? 3 * MS : 30 * MS);
@@ -190,7 +182,7 @@ static void search_ends_beside_a_join(void) {
 /* The watcher has no permit: a stand-in has it, and the other worker sleeps in a join. */
 static void watcher_without_a_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *blocks = item_make(0), *again = item_make(0), *joins = item_make(0);
+    item *blocks = item_make(0), *again = item_blocks(MS), *joins = item_make(0);
     due = item_make(US);
     due->pends = true;
     item_spawn(pool, due);
@@ -199,7 +191,6 @@ static void watcher_without_a_permit(void) {
     item_spawn(pool, blocks);
     nap(50 * MS);
     item_set_timer(pool, due, 8 * MS);
-    again->task.fn = blocks_shortly_run;
     item_spawn_on(pool, 0, again);
     nap(50 * US);
     joins->task.fn = joins_later_run;
@@ -363,9 +354,7 @@ static wsq_poll blocks_again_run(wsq_ctx ctx, wsq_task *task) {
     item *self = item_of(task);
     if (self->runs++ == 50) return WSQ_DONE;
     compute(self->ns);
-    wsq_block_begin(ctx);
-    nap(10 * US);
-    wsq_block_end(ctx);
+    block_for(ctx, 10 * US);
     return WSQ_YIELD;
 }
 
@@ -394,14 +383,6 @@ static void seekers(void) {
 
 /* ---- what a pinned task queues while its worker has no permit ---- */
 
-static wsq_poll blocks_20_us_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_block_begin(ctx);
-    nap(20 * US);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
 static wsq_poll queues_first_run(wsq_ctx ctx, wsq_task *task) {
     if (queued_first->spawned == 0) item_spawn(wsq_pool_of(ctx), queued_first);
     return item_run(ctx, task);
@@ -410,9 +391,8 @@ static wsq_poll queues_first_run(wsq_ctx ctx, wsq_task *task) {
 /* The stand-in has the permit, since what it runs yields. So it must get what the pinned task queues. */
 static void queued_without_a_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *blocks = item_make(0), *keeps = item_make(US), *pinned_one = item_make(US);
+    item *blocks = item_blocks(20 * US), *keeps = item_make(US), *pinned_one = item_make(US);
     queued_first = item_make(US);
-    blocks->task.fn = blocks_20_us_run;
     keeps->until = pinned_one;
     pinned_one->task.fn = queues_first_run;
     pinned_one->until = queued_first;

@@ -91,7 +91,8 @@ static inline const char *pool_wrong(wsq_pool *pool) {
     uint64_t s = 0, rest = 1, bits = 0, joiners = 0;
     uint32_t threads = 0;
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
-    for (int i = 0; i < 100 && (s != rest || wsqi_idle(s) != threads || bits != threads || wsqi_load_hint(&pool->coming) != 0); i++) {
+    bool still = false;
+    for (int i = 0; i < 100 && !still; i++) {
         if (i != 0) nap(MS);
         threads = wsqi_load_hint(&pool->duty.threads);
         s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
@@ -101,6 +102,7 @@ static inline const char *pool_wrong(wsq_pool *pool) {
             for (uint64_t mask = wsqi_load_hint(&pool->sleepers[w]); mask != 0; mask &= mask - 1) bits++;
             joiners |= wsqi_load_hint(&pool->joiners[w]);
         }
+        still = s == rest && wsqi_idle(s) == threads && bits == threads && wsqi_load_hint(&pool->coming) == 0;
     }
     if (wsqi_idle(s) != threads && config->spin_ns != 0 && !config->caller_runs) return NULL; /* they look on */
     if (s != rest) return "S counts a thread or a permit wrongly";
