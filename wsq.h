@@ -443,10 +443,10 @@
  *       stand-ins it first ends the task, or the job with its join, that runs inside it. [hangs 1d
  *       7d 13b, oracle wait]
  *     - While a worker is idle, a timer fires about 50 us late; else in the next turn of a worker,
- *       or before the next pinned task that a wait runs. [hangs 7a 14c, test_timer, oracle
- *       idle-timer]
- *     - While a worker is idle, one waits in the driver. [test_driver, explore_driver, oracle
- *       idle-event]
+ *       or before the next pinned task of a worker that waits or has no permit. [hangs 7a 14c,
+ *       test_timer, oracle idle-timer]
+ *     - While a worker is idle, one waits in the driver. Else a worker looks in its next turn, or
+ *       before a pinned task, as for a timer. [test_driver, explore_driver, oracle idle-event]
  *     - A thread that was dismissed leaves as soon as its task returns. [hangs 7c, oracle dismiss]
  *     - A pool is not gone before a task that has a predecessor in another pool. [hangs 10]
  *     - At most half of the workers search, once they have looked once. [hangs 12a]
@@ -7442,9 +7442,9 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
-    /* The owner becomes a searcher, so that the dispatch's tasks do not wake a thread each; the
-     * end of its search wakes threads for all of them. */
-    if (!self->searching) wsqi_search_begin(self);
+    /* With a permit the owner becomes a searcher, so that the dispatch's tasks do not wake a thread
+     * each; the end of its search wakes threads for all of them. */
+    if (self->permit && !self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
 }
@@ -7885,10 +7885,18 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
- * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
+ * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.) If
+ * pinned tasks follow each other here, and long tasks hold the permits, no thread takes turns. So
+ * this one fires timers, too, and asks the driver, but not more often than every WSQI_WATCH_NS.
  * above: the thread is in the middle of another task. Returns false if no task is pinned to it. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
+    wsq_pool *pool = self->pool;
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
+    (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
+    if (pool->config.driver != NULL && wsqi_clock_ns() >= wsqi_load_hint(&pool->watch_due)) {
+        (void)wsqi_drive(self);
+        wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
+    }
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
     if (task == NULL) return false;
     if (self->searching) wsqi_search_end(self);
@@ -8364,12 +8372,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_park(wait);
         return;
     }
-    if (pinned) {
-        wsqi_permits_take();
-        /* Pinned tasks may hold this permit for ever, while long tasks hold all other permits. Then
-         * no other thread fires timers, so this one does. */
-        (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
-    }
+    if (pinned) wsqi_permits_take();
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);

@@ -514,128 +514,6 @@ static void cancelled_without_threads(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- who waits for the driver's events ---- */
-
-static struct {
-    wsqi_parking parking;
-    wsqi_a32 word; /* 1: interrupted; 2: an event has come */
-    item *task;    /* to spawn, or NULL */
-    uint64_t came, longest;
-    unsigned count;
-} post;
-
-static bool post_wait(uint64_t timeout_ns, void *user) {
-    (void)user;
-    if (timeout_ns != 0) wsqi_parking_wait(&post.parking, &post.word, 0, timeout_ns);
-    return (wsqi_xchg_acqrel(&post.word, 0u) & 2) != 0;
-}
-
-static void post_dispatch(wsq_pool *pool, void *user) {
-    (void)user;
-    CHECK_EQ(wsq_worker_self() >= 0, true);
-    if (now() - post.came > post.longest) post.longest = now() - post.came;
-    if (post.task != NULL) item_spawn(pool, post.task);
-    post.task = NULL;
-    post.count++;
-}
-
-static void post_ring(uint32_t what) {
-    (void)wsqi_or_acqrel(&post.word, what);
-    wsqi_parking_wake(&post.parking, &post.word, false);
-}
-
-static void post_interrupt(void *user) { (void)user, post_ring(1); }
-
-static void post_event(item *task) {
-    post.task = task;
-    post.came = now();
-    post_ring(2);
-}
-
-static wsq_pool *post_pool(wsq_config config) {
-    static const wsq_driver driver = {post_wait, post_dispatch, post_interrupt, NULL};
-    memset(&post, 0, sizeof post);
-    config.driver = &driver;
-    return pool_make(&config);
-}
-
-/* The thread that has dispatched an event computes: another one waits for events soon, also one that sleeps until a
- * timer. */
-static void events_beside_a_long_task(void) {
-    for (int timer = 0; timer < 2; timer++) {
-        wsq_pool *pool = post_pool((wsq_config){.workers = 2});
-        item *timed = item_make(0);
-        if (timer) item_set_timer(pool, timed, 50 * SECOND);
-        nap(2 * MS);
-        for (unsigned i = 1; i < 9; i++) {
-            post_event(i % 4 == 1 ? item_make(5 * MS) : NULL);
-            nap(2 * MS);
-            CHECK_EQ(post.count, i);
-        }
-        CHECK(post.longest < 600 * US);
-        CHECK_EQ(wsq_timer_cancel(&timed->timer), timer != 0);
-        wsq_pool_wait(pool);
-        wsq_pool_destroy(pool);
-        sim.threads = 0; /* the next pool has these cores again */
-    }
-}
-
-/* Events that bring no task: the only idle thread keeps the driver. */
-static void events_without_tasks(void) {
-    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
-    item_spawn_on(pool, 1, item_make(20 * MS));
-    nap(5 * MS);
-    for (unsigned i = 1; i < 20; i++) {
-        post_event(NULL);
-        nap(100 * US);
-        CHECK_EQ(post.count, i);
-    }
-    CHECK(post.longest < 20 * US);
-    wsq_pool_wait(pool);
-    wsq_pool_destroy(pool);
-}
-
-static wsq_poll yields_on_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    compute(50 * US);
-    return now() < item_of(task)->give_up ? WSQ_YIELD : WSQ_DONE;
-}
-
-/* While all workers have tasks, each looks for events in its turns. */
-static void events_in_a_busy_pool(void) {
-    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
-    for (unsigned i = 0; i < 2; i++) {
-        item *busy = item_make(0);
-        busy->task.fn = yields_on_run;
-        busy->give_up = now() + 60 * MS;
-        item_spawn_on(pool, i, busy);
-    }
-    nap(10 * MS);
-    for (unsigned i = 1; i < 10; i++) {
-        post_event(NULL);
-        nap(4 * MS);
-        CHECK_EQ(post.count, i);
-    }
-    CHECK(post.longest < 2 * MS);
-    wsq_pool_wait(pool);
-    wsq_pool_destroy(pool);
-}
-
-/* In a caller_runs pool the thread that waits acts as a worker in the dispatch. */
-static void events_where_the_caller_runs(void) {
-    wsq_pool *pool = post_pool((wsq_config){.caller_runs = true, .workers = 2});
-    item *pends = item_make(US), *one = item_make(US);
-    pends->pends = true;
-    item_spawn(pool, pends);
-    CHECK_EQ(wsq_task_wait_for(&pends->task, MS), WSQ_ERR_TIMEOUT);
-    post_event(one);
-    CHECK_EQ(wsq_task_wait_for(&pends->task, MS), WSQ_ERR_TIMEOUT);
-    CHECK(post.count == 1 && one->ended != 0);
-    item_wake(pends);
-    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    wsq_pool_destroy(pool);
-}
-
 /* ---- two calls from outside ---- */
 
 static uint64_t begun[2];
@@ -663,10 +541,6 @@ int main(void) {
     IN_WORLD(pairs_begin_together);
     IN_WORLD(slots);
     IN_WORLD(looks_on);
-    IN_WORLD(events_beside_a_long_task);
-    IN_WORLD(events_without_tasks);
-    IN_WORLD(events_in_a_busy_pool);
-    IN_WORLD(events_where_the_caller_runs);
     IN_WORLD(pumps);
     IN_WORLD(awaits_the_last);
     IN_WORLD(awaits_the_group);

@@ -1,5 +1,6 @@
 /* What a waiting thread runs, and what it leaves in the queues; a join that sleeps with its permit gives it for a task,
- * a timer, a full slot; lanes of threads outside; more than 64 workers. In virtual time. */
+ * a timer, a full slot; lanes of threads outside; more than 64 workers; who waits for a driver's events. In virtual
+ * time. */
 #include "exact.h"
 
 static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
@@ -406,6 +407,164 @@ static void queued_without_a_permit(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- who waits for the driver's events ---- */
+
+static struct {
+    wsqi_parking parking;
+    wsqi_a32 word; /* 1: interrupted; 2: an event has come */
+    item *task;    /* to spawn, or NULL */
+    uint64_t came, longest;
+    unsigned count;
+} post;
+
+static bool post_wait(uint64_t timeout_ns, void *user) {
+    (void)user;
+    if (timeout_ns != 0) wsqi_parking_wait(&post.parking, &post.word, 0, timeout_ns);
+    return (wsqi_xchg_acqrel(&post.word, 0u) & 2) != 0;
+}
+
+static void post_dispatch(wsq_pool *pool, void *user) {
+    (void)user;
+    CHECK_EQ(wsq_worker_self() >= 0, true);
+    if (now() - post.came > post.longest) post.longest = now() - post.came;
+    if (post.task != NULL) item_spawn(pool, post.task);
+    post.task = NULL;
+    post.count++;
+}
+
+static void post_ring(uint32_t what) {
+    (void)wsqi_or_acqrel(&post.word, what);
+    wsqi_parking_wake(&post.parking, &post.word, false);
+}
+
+static void post_interrupt(void *user) { (void)user, post_ring(1); }
+
+static void post_event(item *task) {
+    post.task = task;
+    post.came = now();
+    post_ring(2);
+}
+
+static wsq_pool *post_pool(wsq_config config) {
+    static const wsq_driver driver = {post_wait, post_dispatch, post_interrupt, NULL};
+    memset(&post, 0, sizeof post);
+    config.driver = &driver;
+    return pool_make(&config);
+}
+
+/* The thread that has dispatched an event computes: another one waits for events soon, also one that sleeps until a
+ * timer. */
+static void events_beside_a_long_task(void) {
+    for (int timer = 0; timer < 2; timer++) {
+        wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+        item *timed = item_make(0);
+        if (timer) item_set_timer(pool, timed, 50 * SECOND);
+        nap(2 * MS);
+        for (unsigned i = 1; i < 9; i++) {
+            post_event(i % 4 == 1 ? item_make(5 * MS) : NULL);
+            nap(2 * MS);
+            CHECK_EQ(post.count, i);
+        }
+        CHECK(post.longest < 600 * US);
+        CHECK_EQ(wsq_timer_cancel(&timed->timer), timer != 0);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* Events that bring no task: the only idle thread keeps the driver. */
+static void events_without_tasks(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+    item_spawn_on(pool, 1, item_make(20 * MS));
+    nap(5 * MS);
+    for (unsigned i = 1; i < 20; i++) {
+        post_event(NULL);
+        nap(100 * US);
+        CHECK_EQ(post.count, i);
+    }
+    CHECK(post.longest < 20 * US);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll yields_on_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    compute(50 * US);
+    return now() < item_of(task)->give_up ? WSQ_YIELD : WSQ_DONE;
+}
+
+/* While all workers have tasks, each looks for events in its turns. */
+static void events_in_a_busy_pool(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+    for (unsigned i = 0; i < 2; i++) {
+        item *busy = item_make(0);
+        busy->task.fn = yields_on_run;
+        busy->give_up = now() + 60 * MS;
+        item_spawn_on(pool, i, busy);
+    }
+    nap(10 * MS);
+    for (unsigned i = 1; i < 10; i++) {
+        post_event(NULL);
+        nap(4 * MS);
+        CHECK_EQ(post.count, i);
+    }
+    CHECK(post.longest < 2 * MS);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* A long task has the only permit. The other thread, in its loop or in a wait, runs pinned tasks: it looks for events. */
+static wsq_poll waits_for_long_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    wsq_task_wait(&queued_first->task);
+    return WSQ_DONE;
+}
+
+static void events_beside_pinned_tasks(void) {
+    for (int waits = 0; waits < 2; waits++) {
+        wsq_pool *pool = post_pool((wsq_config){.workers = 1});
+        item *other = item_blocks(20 * US), *busy = item_make(0), *timed = item_make(US);
+        queued_first = item_make(60 * MS);
+        if (waits) other->task.fn = waits_for_long_run;
+        item_spawn(pool, other);
+        item_spawn(pool, queued_first); /* a stand-in takes it */
+        nap(MS);
+        busy->task.fn = yields_on_run;
+        busy->give_up = now() + 40 * MS;
+        timed->pends = true;
+        item_spawn_on(pool, 0, timed);
+        item_spawn_on(pool, 0, busy);
+        nap(MS);
+        item_set_timer(pool, timed, MS);
+        for (unsigned i = 1; i < 10; i++) {
+            post_event(NULL);
+            nap(3 * MS);
+            CHECK_EQ(post.count, i);
+        }
+        CHECK(post.longest < MS && queued_first->ended == 0);
+        CHECK(timed->began != 0 && timed->began - timed->spawned < 2500 * US);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
+/* In a caller_runs pool the thread that waits acts as a worker in the dispatch. */
+static void events_where_the_caller_runs(void) {
+    wsq_pool *pool = post_pool((wsq_config){.caller_runs = true, .workers = 2});
+    item *pends = item_make(US), *one = item_make(US);
+    pends->pends = true;
+    item_spawn(pool, pends);
+    CHECK_EQ(wsq_task_wait_for(&pends->task, MS), WSQ_ERR_TIMEOUT);
+    post_event(one);
+    CHECK_EQ(wsq_task_wait_for(&pends->task, MS), WSQ_ERR_TIMEOUT);
+    CHECK(post.count == 1 && one->ended != 0);
+    item_wake(pends);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_waits");
     IN_WORLD(helps_as_far_as_eight);
@@ -420,5 +579,10 @@ int main(void) {
     IN_LARGE_WORLD(joiner_beyond_sixty_four);
     IN_WORLD(seekers);
     IN_WORLD(queued_without_a_permit);
+    IN_WORLD(events_beside_a_long_task);
+    IN_WORLD(events_without_tasks);
+    IN_WORLD(events_in_a_busy_pool);
+    IN_WORLD(events_beside_pinned_tasks);
+    IN_WORLD(events_where_the_caller_runs);
     return test_end();
 }
