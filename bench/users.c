@@ -1,6 +1,6 @@
 /* Programs as users write them: how soon does what could run begin?
  *
- *   users/pipeline_K    serial, K us parallel, serial in order; 16 lines; for an item
+ *   users/pipeline_K    serial, K us parallel, serial in order, by wsq_pipeline.h; for an item
  *   users/ask_*         a thread outside spawns one task and waits: a task, a future, a group of one
  *   users/requests      four threads outside do so with tasks of 1.3 us
  *   users/burst_8       eight tasks of 1.3 us in a group from outside, 50 us apart
@@ -14,6 +14,7 @@
  *                       from outside, again and again */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
+#include "../examples/wsq_pipeline.h"
 #include "bench.h"
 
 #include <pthread.h>
@@ -25,59 +26,32 @@ static void work(uint64_t ns) {
 
 /* ---- pipelines ---- */
 
-enum { LINES = 16 };
+typedef struct items {
+    long item[WSQ_PIPELINE_LINES], read, written, all;
+    uint64_t ns;
+} items;
 
-typedef struct line {
-    wsq_task task;
-    long number, item;
-    int phase;
-} line;
-
-static line lines[LINES];
-static wsqi_a64 turns[2]; /* of the two serial stages: whose item is next */
-static long items;
-static uint64_t stage_ns;
-
-/* True: this stage is ours for this item. Else the line before wakes us. */
-static bool line_turn(const line *self, int stage) {
-    return wsqi_load_sc(&turns[stage]) == (uint64_t)self->item;
+static bool items_read(void *user, unsigned line) {
+    items *self = user;
+    self->item[line] = self->read;
+    return self->read++ < self->all;
 }
 
-static void line_pass(const line *self, int stage) {
-    wsqi_store_sc(&turns[stage], (uint64_t)self->item + 1);
-    wsq_wake(&lines[(self->number + 1) % LINES].task);
+static void items_work(void *user, unsigned line) {
+    (void)line;
+    work(((items *)user)->ns);
 }
 
-static wsq_poll line_run(wsq_ctx ctx, wsq_task *task) {
-    line *self = wsq_container_of(task, line, task);
-    (void)ctx;
-    while (self->item < items) {
-        if (self->phase == 0) {
-            if (!line_turn(self, 0)) return WSQ_PENDING;
-            line_pass(self, 0);
-            self->phase = 1;
-            work(stage_ns);
-        }
-        if (!line_turn(self, 1)) return WSQ_PENDING;
-        line_pass(self, 1);
-        self->phase = 0;
-        self->item += LINES;
-    }
-    return WSQ_DONE;
+static void items_write(void *user, unsigned line) {
+    items *self = user;
+    bench_check(self->item[line] == self->written++, "order");
 }
 
 static double pipeline(const bench_case *self, uint64_t ns) {
-    items = self->n;
-    stage_ns = ns;
-    for (int i = 0; i < 2; i++) wsqi_store_sc(&turns[i], (uint64_t)0);
+    items user = {.all = self->n, .ns = ns};
+    wsq_pipeline p = {.read = items_read, .work = items_work, .write = items_write, .user = &user};
     uint64_t start = bench_now();
-    for (long i = 0; i < LINES; i++) {
-        lines[i].number = lines[i].item = i;
-        lines[i].phase = 0;
-        wsq_task_init(&lines[i].task, line_run);
-    }
-    for (long i = 0; i < LINES; i++) bench_check(wsq_spawn(self->pool, &lines[i].task) == WSQ_OK, "spawn");
-    bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
+    bench_check(wsq_pipeline_run(self->pool, &p) == WSQ_OK && user.written == self->n, "items");
     return bench_since(start) / 1e3 / (double)self->n;
 }
 

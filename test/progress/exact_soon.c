@@ -1,6 +1,8 @@
 /* How soon a task starts that another worker could run, when the one that made it runnable computes on; when a
- * loop wakes another worker; how soon ends are told, and what a shutdown waits for. In virtual time. */
+ * loop wakes another worker; how soon ends are told, what a shutdown waits for; pipelines. In virtual time. */
 #include "exact.h"
+
+#include "../../examples/wsq_pipeline.h"
 
 #include <unistd.h>
 
@@ -535,6 +537,61 @@ static void pairs_begin_together(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- wsq_pipeline.h: lines that come to a stage in order ---- */
+
+enum { ITEMS = 1000 };
+
+typedef struct items {
+    uint64_t ns, item[WSQ_PIPELINE_LINES], read, written;
+    bool uneven;
+} items;
+
+static bool items_read(void *user, unsigned line) {
+    items *self = user;
+    self->item[line] = self->read;
+    compute(20);
+    return self->read++ < ITEMS;
+}
+
+/* If uneven, one item in four takes four times as long as the others. */
+static void items_work(void *user, unsigned line) {
+    items *self = user;
+    compute(self->uneven && self->item[line] % 4 == 1 ? 4 * self->ns : self->ns);
+}
+
+static void items_write(void *user, unsigned line) {
+    items *self = user;
+    compute(20);
+    CHECK_EQ(self->item[line], self->written++);
+}
+
+/* How many times as long as a worker without a scheduler, for its share of the items, the pipeline takes; percent. */
+static uint64_t pipeline_percent(unsigned workers, uint32_t lifo_cap, uint64_t ns, bool uneven) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = workers, .lifo_cap = lifo_cap});
+    items user = {.ns = ns, .uneven = uneven};
+    wsq_pipeline p = {.read = items_read, .work = items_work, .write = items_write, .user = &user};
+    uint64_t start = now();
+    CHECK_EQ(wsq_pipeline_run(pool, &p), WSQ_OK);
+    uint64_t took = now() - start, alone = ITEMS * ((uneven ? 7 * ns / 4 : ns) + 40);
+    CHECK_EQ(user.written, ITEMS);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    return 100 * took * workers / alone;
+}
+
+static void pipelines(void) {
+    static const uint32_t caps[] = {0, WSQ_LIFO_OFF};
+    for (int i = 0; i < 2; i++) {
+        for (uint64_t ns = US; ns <= 100 * US; ns *= 10) {
+            CHECK(pipeline_percent(1, caps[i], ns, false) <= 103);
+            CHECK(pipeline_percent(2, caps[i], ns, false) <= (ns == US ? 125 : 104));
+            CHECK(pipeline_percent(2, caps[i], ns, true) <= (ns == US ? 125 : 104));
+        }
+        CHECK(pipeline_percent(4, caps[i], 3 * US, false) <= 125);
+        CHECK(pipeline_percent(8, caps[i], 10 * US, true) <= 125);
+    }
+}
+
 int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
@@ -552,5 +609,6 @@ int main(void) {
     IN_WORLD(lent_thread_leaves);
     IN_WORLD(drain_waits_for_another_pool);
     IN_WORLD(cancelled_without_threads);
+    IN_WORLD(pipelines);
     return test_end();
 }
