@@ -4036,6 +4036,7 @@ struct wsq_pool {
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
+    wsqi_a32 started; /* stand-ins that have a thread, or get one; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; changed by exchange, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
@@ -4066,7 +4067,6 @@ struct wsq_pool {
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
-    unsigned started;   /* stand-ins' blocks that have a thread; under `lock` */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
@@ -4123,6 +4123,12 @@ static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->guest_base + 2 
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
     /* B1: the block of the last thread counted here is filled. Pairs with B2. */
     return wsqi_load_acq(&pool->threads_made);
+}
+
+/* How many workers and stand-ins have started? (A stand-in's block has no thread if that could not
+ * be started; in a lend_only pool a worker's block has one while a thread is lent.) */
+static unsigned wsqi_threads_started(const wsq_pool *pool) {
+    return pool->workers + wsqi_load_fenced(&pool->started);
 }
 
 static unsigned wsqi_guests_made(const wsq_pool *pool) {
@@ -4828,7 +4834,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
  * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
  * only the first of these is offered: a second one shows that no waiting thread took the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
-    if (wsqi_threads_made(pool) != pool->guest_base) return;
+    if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads) return;
     if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0) wsqi_call(pool, NULL);
@@ -8053,7 +8059,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
 /* The caller holds the pool's lock. Starts one more stand-in, which begins as an idle thread.
  * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
-    unsigned index = pool->workers + pool->started;
+    unsigned index = wsqi_threads_started(pool);
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
@@ -8061,13 +8067,12 @@ static bool wsqi_standin_start(wsq_pool *pool) {
      * at all queues misses none of them. Pairs with B1. (It stays counted if the start fails, so
      * that the pool's only worker goes on to notify, and so to try again: wsqi_alone.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
+    wsqi_add_hint(&pool->started, 1u); /* first: the new thread may call wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
     block->use = WSQI_USE_COMES;
-    if (wsqi_worker_start(block)) {
-        pool->started++;
-        return true;
-    }
+    if (wsqi_worker_start(block)) return true;
     wsqi_add_hint(&pool->coming, 0u - 1u);
+    wsqi_add_hint(&pool->started, 0u - 1u);
     return false;
 }
 
@@ -8099,7 +8104,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     /* If no stand-in can start, waiting threads must run the queued task, so this calls all of
      * them. (If all stand-ins were started already, wsqi_permit_offer calls them.) */
-    if (!wsqi_thread_ready(pool, 0) && wsqi_threads_made(pool) != pool->guest_base &&
+    if (!wsqi_thread_ready(pool, 0) && wsqi_threads_started(pool) != pool->guest_base &&
         !wsqi_forked(pool))
         wsqi_call(pool, NULL);
 }
@@ -9854,8 +9859,8 @@ static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_i
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
-    unsigned made = wsqi_threads_made(pool), awake = 0; /* `awake` counts stand-ins */
-    for (unsigned i = pool->workers; i < made; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
+    unsigned started = wsqi_threads_started(pool), awake = 0; /* `awake` counts stand-ins */
+    for (unsigned i = pool->workers; i < started; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
             awake, wsqi_guests(wsqi_load_hint(&pool->permits)));
@@ -9872,6 +9877,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t mask = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
+    if (worker->index >= wsqi_threads_started(pool)) return "has no thread";
     if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (wsqi_load_hint(&pool->joiners[word]) & mask) return "asleep in a join";
     if (wsqi_load_hint(&pool->sleepers[word]) & mask) return "asleep";
@@ -10152,8 +10158,8 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_tokens_give(pool);
     for (unsigned i = 0; i < count; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    for (unsigned i = 0; i < pool->started; i++)
-        wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
+    for (unsigned i = pool->workers; i < wsqi_threads_started(pool); i++)
+        wsqi_thread_join(&wsqi_block(pool, i)->thread);
 }
 
 /* The first thread to shut down waits here until the pool is over and its threads have ended. */
@@ -10191,7 +10197,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 
 /* Do all the pool's threads sleep, and is no timer set? Then a thread outside must act first. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
-    for (unsigned i = 0; i < wsqi_threads_made(pool) && !pool->config.caller_runs; i++)
+    for (unsigned i = 0; i < wsqi_threads_started(pool) && !pool->config.caller_runs; i++)
         if (wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP) return false;
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }

@@ -32,7 +32,7 @@ static inline unsigned pool_leases(wsq_pool *pool) {
 /* So many threads it has: stand-ins, too, of which one that could not be started is none. */
 static inline unsigned pool_threads(wsq_pool *pool) {
     wsqi_lock(pool, &pool->lock);
-    unsigned threads = pool->workers + pool->started;
+    unsigned threads = wsqi_threads_started(pool);
     wsqi_unlock(pool, &pool->lock);
     return threads;
 }

@@ -289,7 +289,7 @@ static void every_thread(void) {
     }
 }
 
-/* The first stand-in of a single worker cannot start; the next spawn tries again. */
+/* The first and only stand-in of a single worker cannot start: its block has no thread; the next spawn tries again. */
 static wsq_task beside_the_block;
 static atomic_bool ran_beside;
 
@@ -299,14 +299,26 @@ static wsq_poll runs_beside(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+static bool dump_says(wsq_pool *pool, const char *words) {
+    char text[4096] = "";
+    FILE *file = tmpfile();
+    if (!CHECK(file != NULL)) return false;
+    wsq_pool_dump(pool, file);
+    rewind(file);
+    CHECK(fread(text, 1, sizeof text - 1, file) != 0);
+    fclose(file);
+    return strstr(text, words) != NULL;
+}
+
 static wsq_poll blocks_until_beside(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     atomic_store(&threads_left, 0);
     wsq_block_begin(ctx);
+    CHECK(dump_says(wsq_pool_of(ctx), "stand-ins at work 0") && dump_says(wsq_pool_of(ctx), "has no thread"));
     atomic_store(&threads_left, EVER);
     CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &beside_the_block), WSQ_OK);
     for (int i = 0; i < 5000 && !atomic_load(&ran_beside); i++) test_nap(1000000);
-    CHECK(atomic_load(&ran_beside));
+    CHECK(atomic_load(&ran_beside) && !dump_says(wsq_pool_of(ctx), "has no thread"));
     wsq_block_end(ctx);
     return WSQ_DONE;
 }
@@ -314,7 +326,7 @@ static wsq_poll blocks_until_beside(wsq_ctx ctx, wsq_task *task) {
 static void first_standin(void) {
     wsq_pool *pool = NULL;
     wsq_task blocks;
-    CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 1}), WSQ_OK);
+    CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 1, .max_standins = 1}), WSQ_OK);
     wsq_task_init(&blocks, blocks_until_beside);
     wsq_task_init(&beside_the_block, runs_beside);
     CHECK_EQ(wsq_spawn(pool, &blocks), WSQ_OK);

@@ -32,7 +32,7 @@ static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
     explore_check(wsqi_searching(pool->permits.v) == 0);
-    unsigned asleep = pool->workers + pool->started;
+    unsigned asleep = pool->workers + pool->started.v;
     explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);
     explore_check(wsqi_idle(pool->permits.v) == asleep && wsqi_guests(pool->permits.v) == 0);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
