@@ -2699,6 +2699,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
  *                                             stores the places (wsq_topology) of the processors,
  *                                             at most `count`, and returns how many
+ *     unsigned wsqi_cpu_mask(void)            as wsqi_cpu_count, but soon: without quotas
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
  *     uintptr_t wsqi_thread_key(void)         a number that no other living thread has
  *     size_t wsqi_stack_default(void)         bytes of a stack for stack_size 0; 0: unknown
@@ -3493,16 +3494,23 @@ static void wsqi_cpu_leave(void) {
 
 #define wsqi_places_read wsqi_places_read
 
-/* The cores that this process may use, by its affinity mask and its control groups' quotas. */
-static unsigned wsqi_cpu_count(void) {
+#define wsqi_cpu_mask wsqi_cpu_mask
+
+/* The processors that this process may use, by its affinity mask. */
+static unsigned wsqi_cpu_mask(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's limit (32-bit: 4096) */
-    char group[WSQI_GROUP_BYTES];
     unsigned count = 0;
     long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) {
         for (unsigned long word = mask[i]; word; word &= word - 1) count++;
     }
-    if (count == 0) count = 1;
+    return count != 0 ? count : 1;
+}
+
+/* The same, but no more than its control groups' quotas allow. It reads files, for 10 to 25 us. */
+static unsigned wsqi_cpu_count(void) {
+    char group[WSQI_GROUP_BYTES];
+    unsigned count = wsqi_cpu_mask();
     wsqi_cgroup_path(group);
     for (;;) {
         unsigned quota = wsqi_cgroup_quota(group);
@@ -3523,6 +3531,10 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif /* _WIN32 */
 #endif /* WSQ_PLATFORM_HEADER */
+
+#ifndef wsqi_cpu_mask
+#define wsqi_cpu_mask wsqi_cpu_count
+#endif
 
 #ifndef wsqi_places_read
 #define wsqi_places_read(places, count) ((void)(places), (void)(count), 0u)
@@ -4021,7 +4033,7 @@ struct wsq_pool {
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
-    unsigned processors;  /* how many the process could use when it created the pool */
+    unsigned processors;  /* in the process's affinity mask when it created the pool */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t next; /* caller_runs: the worker that runs the next task */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
@@ -9495,9 +9507,9 @@ static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
     if (pace->left_ns != UINT64_MAX) return pace->left_ns / WSQI_HEAVY_NS > left;
+    if (pace->worked_ns == 0) return false;
     uint64_t s = wsqi_load_hint(&self->pool->permits);
-    uint32_t given = wsqi_active(s) + wsqi_range_length(self);
-    return pace->worked_ns != 0 && wsqi_searching(s) + wsqi_sleeping(s) > given;
+    return wsqi_searching(s) + wsqi_sleeping(s) > wsqi_active(s) + wsqi_range_length(self);
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
@@ -10416,7 +10428,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
-    pool->processors = config->caller_runs ? 1 : wsqi_cpu_count();
+    pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
     /* On one processor a worker that looks on only delays the thread that has work for it. */
     pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);

@@ -115,6 +115,7 @@ static void spans_fit(void) {
 typedef struct fake_file { const char *path, *text; } fake_file;
 
 static const fake_file *files; /* up to one without a path */
+static unsigned opens;
 
 static size_t position; /* one file is open at a time */
 
@@ -122,6 +123,7 @@ static size_t position; /* one file is open at a time */
 static int fake_open(const char *path, int flags) {
     static const char devices[] = "/sys/devices/system/";
     CHECK((flags & O_CLOEXEC) != 0);
+    opens++;
     position = 0;
     if (strncmp(path, devices, sizeof devices - 1) == 0) path += sizeof devices - 1;
     for (int i = 0; files != NULL && files[i].path != NULL; i++)
@@ -303,6 +305,15 @@ static void group_quotas(void) {
     CHECK_EQ(count_cores(none), count_cores(NULL));
 }
 
+/* A pool whose workers are given reads no files. */
+static void no_files(void) {
+    wsq_pool *pool;
+    opens = 0;
+    CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 2}), WSQ_OK);
+    CHECK_EQ(opens, 0);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- the affinity mask of a thread that moves ---- */
 
 static void mask_stays(void) {
@@ -433,6 +444,7 @@ int main(void) {
     RUN(pool_is_placed);
     RUN(group_paths);
     RUN(group_quotas);
+    RUN(no_files);
     RUN(mask_stays);
     RUN(mappings_go);
     RUN(no_huge_pages);
