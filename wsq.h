@@ -379,8 +379,9 @@
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It first
  * runs the awaited task itself, once, if that is in its own slot or queue (for a future: wherever
- * it is queued) and has not started. Then it blocks, and another thread takes its permit: an idle
- * one, or a stand-in, which is started when it is first needed, up to max_standins of them.
+ * it is queued) and has not started; but not in a wait with a time-out, which that could exceed.
+ * Then it blocks, and another thread takes its permit: an idle one, or a stand-in, which is started
+ * when it is first needed, up to max_standins of them.
  *
  * A thread outside first runs the awaited task or future, or tasks of the awaited group, itself, in
  * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
@@ -439,9 +440,9 @@
  *       also inside a wait, if one of WSQ_GUESTS blocks is free. [hangs 8a 8b 8c, oracle loop]
  *     - A task beside a worker that sleeps in a join starts immediately, but no task starts while
  *       jobs use all permits. [hangs 11b]
- *     - A wait returns immediately after the end of what it waits for, or at its deadline. Without
- *       stand-ins it first ends the task, or the job with its join, that runs inside it. [hangs 1d
- *       7d 13b, oracle wait]
+ *     - A wait returns immediately after the end of what it waits for, or at its deadline, and
+ *       after the end of what runs inside it: a pinned task, or without stand-ins any task or job;
+ *       without a time-out also what it waits for. [hangs 1d 7d 13b, oracle wait]
  *     - While a worker is idle, a timer fires about 50 us late; else in the next turn of a worker,
  *       or before the next pinned task of a worker that waits or has no permit. [hangs 7a 14c,
  *       test_timer, oracle idle-timer]
@@ -1838,8 +1839,8 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
 /* This waits as wsq_task_wait does, but at most `timeout_ns` nanoseconds; 0 only looks, WSQ_FOREVER
- * is no limit. A worker that runs the task here returns only when that run ends, which may be later
- * than the limit.
+ * is no limit. The caller does not run the task here, unless its pool has no stand-in left: then it
+ * returns only after the end of what it runs.
  * WSQ_ERR_TIMEOUT: the time was up first. The task goes on, so its memory must stay.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
@@ -1976,8 +1977,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
 /* This waits as wsq_future_get does, but at most `timeout_ns` nanoseconds; 0 only looks,
- * WSQ_FOREVER is no limit. A worker that calls the function here returns only when the function
- * does, which may be later than the limit; with 0 it never calls it.
+ * WSQ_FOREVER is no limit. The caller does not call the function here, except as wsq_task_wait_for
+ * runs its task.
  * WSQ_ERR_TIMEOUT: the time was up first, and the handle is still the caller's.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_future_get. */
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
@@ -2048,8 +2049,7 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
 
 /* This waits as wsq_group_wait does, but at most `timeout_ns` nanoseconds; 0 only looks,
- * WSQ_FOREVER is no limit. A worker that runs a task of the group here returns only when that run
- * ends, which may be later than the limit.
+ * WSQ_FOREVER is no limit. The caller runs no task of the group, except as wsq_task_wait_for does.
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_group_wait. */
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
@@ -8615,8 +8615,10 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: first look in the worker's own queue. (For a future, wsqi_future_here does that.) */
-    bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
+    /* here: first look in the worker's own queue. (For a future, wsqi_future_here does that.) A run
+     * could last longer than a time-out, or wait for what the caller does after it. */
+    bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER &&
+                (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
@@ -9035,7 +9037,8 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
-    if (!done && self != NULL && timeout_ns != 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
+    if (!done && self != NULL && timeout_ns == WSQ_FOREVER &&
+        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* it calls the future here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;

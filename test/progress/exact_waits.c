@@ -382,6 +382,62 @@ static void seekers(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a wait with a time-out runs nothing that it waits for, so it returns in time ---- */
+
+static struct {
+    wsq_result result[3];
+    uint64_t took[3];
+} limited;
+
+static void *compute_5ms(void *arg) {
+    compute(5 * MS);
+    return arg;
+}
+
+static wsq_poll waits_limited_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    item *one = item_make(5 * MS), *two = item_make(5 * MS), *three = item_make(5 * MS);
+    wsq_group group;
+    wsq_future *future;
+    uint64_t start = now();
+    (void)task;
+    item_spawn(pool, one);
+    limited.result[0] = wsq_task_wait_for(&one->task, MS);
+    limited.took[0] = now() - start;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &two->task), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &three->task), WSQ_OK);
+    start = now();
+    limited.result[1] = wsq_group_wait_for(&group, MS);
+    limited.took[1] = now() - start;
+    CHECK_EQ(wsq_submit(pool, compute_5ms, NULL, &future), WSQ_OK);
+    start = now();
+    limited.result[2] = wsq_future_get_for(future, MS, NULL);
+    limited.took[2] = now() - start;
+    CHECK(wsq_future_get(future, NULL) == WSQ_OK && wsq_group_wait(&group) == WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Without stand-ins the thread runs one task in each wait, and then looks at the clock. */
+static void limits_of_waits(void) {
+    for (unsigned workers = 0; workers < 4; workers++) {
+        bool alone = workers == 0;
+        wsq_config config = {.workers = alone ? 1 : workers, .max_standins = alone ? WSQ_STANDINS_OFF : 0};
+        wsq_pool *pool = pool_make(&config);
+        item *waits = item_make(0);
+        waits->task.fn = waits_limited_run;
+        item_spawn(pool, waits);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ(limited.result[i], alone && i == 0 ? WSQ_OK : WSQ_ERR_TIMEOUT);
+            CHECK(limited.took[i] < (alone ? 5050 : 1060) * US);
+        }
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 /* ---- what a pinned task queues while its worker has no permit ---- */
 
 static wsq_poll queues_first_run(wsq_ctx ctx, wsq_task *task) {
@@ -578,6 +634,7 @@ int main(void) {
     IN_LARGE_WORLD(seventy_workers);
     IN_LARGE_WORLD(joiner_beyond_sixty_four);
     IN_WORLD(seekers);
+    IN_WORLD(limits_of_waits);
     IN_WORLD(queued_without_a_permit);
     IN_WORLD(events_beside_a_long_task);
     IN_WORLD(events_without_tasks);

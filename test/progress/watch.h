@@ -306,6 +306,14 @@ static bool pool_works(const watch_pool *pool) {
     return false;
 }
 
+/* Does something run on top of the wait that may? With a time-out only what is pinned, or if threads may lack. */
+static bool wait_covered(const waiting *wait) {
+    const frame *top = &watch.frames[wait->core][wait->depth];
+    if (watch.depth[wait->core] <= wait->depth) return false;
+    bool few = watch.pools[0].few || watch.pools[1].few;
+    return few || wait->deadline >= UINT64_MAX - SECOND || top->task == NULL || top->task->pin >= 0;
+}
+
 static void waits_look(uint64_t t) {
     for (unsigned i = 0; i < WATCH_WAITS; i++) {
         waiting *wait = &watch.waits[i];
@@ -313,7 +321,7 @@ static void waits_look(uint64_t t) {
         if (wait->ready == 0 && t > wait->deadline + 50 * US) wait->ready = wait->deadline + 50 * US;
         const watch_pool *pool = &watch.pools[wait->pool];
         if (pool->closing && !pool->closed && (wait->what != pool || pool_works(pool))) wait->held = t;
-        if (watch.depth[wait->core] > wait->depth || no_thread_lent(wait->what)) wait->held = t;
+        if (wait_covered(wait) || no_thread_lent(wait->what)) wait->held = t;
         for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
             if (helps(loop, wait->core)) wait->held = t;
         if (wait->ready != 0 && t > latest(latest(wait->ready, wait->held), watch.stalled) + WATCH_NS)
@@ -622,8 +630,7 @@ static void wait_end(waiting *wait) {
     wait->used = false; /* this return is in time: the last look was less than a look ago */
     uint64_t t = watch_now();
     tell("has waited for", wait->name, 0);
-    frame *top = frame_top();
-    if (top != NULL) frame_set(top, ACTIVE, t);
+    if (frame_top() != NULL) frame_set(frame_top(), ACTIVE, t);
 }
 
 /* ---- memory ---- */
@@ -667,8 +674,7 @@ static void watch_stall(sim_core *core, uint64_t until) {
     }
 }
 
-/* Looks in on everybody, for nothing may happen any more. */
-static void program_stuck(void);
+static void program_stuck(void); /* looks in on everybody */
 
 static void watch_main(void *arg) {
     (void)arg;
