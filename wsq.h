@@ -1266,7 +1266,8 @@ typedef struct wsq_tune {
 typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
                 * With one worker: exactly in the order of the spawns */
-    WSQ_LIFO,  /* each worker has a deque, the newest first; thieves take the oldest */
+    WSQ_LIFO,  /* each worker has a deque for what it spawns or wakes, the newest first; thieves
+                * take the oldest. What yields or comes from outside lies in its ring */
     WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns.
                 * No task is ever stolen from a worker; jobs are, as in every pool */
 } wsq_order;
@@ -2306,7 +2307,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
  *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
  *   owner           the thread that uses a block. In comments, "worker" is often a stand-in, too
- *   queue           a worker's ring, or, in a WSQ_LIFO pool, its deque
+ *   queue           a worker's ring, and in a WSQ_LIFO pool its deque
  *   slot            a worker's LIFO slot (or an entry of a ring)
  *   lane            a wsqi_inject: a list of tasks to which any thread can add. The global queue
  *                   consists of lanes; WSQ_HIGH and WSQ_LOW have one each
@@ -3883,6 +3884,7 @@ typedef struct wsqi_turn {
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
     uint64_t start; /* the time of the last turn; 0: the worker has run dry since */
     uint64_t run;   /* counters.run at the last turn */
+    bool oldest;     /* the last turn looked for a task of the worker's own in the ring only */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* the tail of the worker's own ring at that look, or after a later theft */
     uint64_t seen;   /* 1 + counters.run of that block at that look; 0: there was no look */
@@ -3963,7 +3965,7 @@ struct wsqi_worker {
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
-    wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
+    wsq_deque deque; /* in a WSQ_LIFO pool: the tasks spawned here; the ring has the others */
     wsqi_inject inbox; /* tasks pinned to this worker: before the pool stops, it alone takes them */
     wsqi_thread thread;
 };
@@ -4729,9 +4731,9 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * in a function whose name begins with wsqi_notify, before it does anything of unknown length. A
  * thread is obliged when it has queued, stolen or moved tasks, and when it stops searching and no
  * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
- *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_push_local, wsqi_spill,
- *            wsqi_spill_all, wsqi_order_keep, wsqi_ring_rob, wsqi_steal_tasks, wsqi_take_back and
- *            wsqi_tombstones_sweep oblige their callers;
+ *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push, wsqi_push_local, wsqi_spill,
+ *            wsqi_spill_all, wsqi_order_keep, wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks,
+ *            wsqi_take_back and wsqi_tombstones_sweep oblige their callers;
  *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
  *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
  *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
@@ -4943,9 +4945,13 @@ static inline void wsqi_notify_others(wsqi_worker *self) {
     if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
+static inline bool wsqi_has_deque(const wsqi_worker *worker) {
+    return worker->pool->config.order == WSQ_LIFO;
+}
+
 static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
-                                                  : wsq_ring_length(&worker->ring);
+    size_t length = wsq_ring_length(&worker->ring);
+    return wsqi_has_deque(worker) ? length + wsq_deque_length(&worker->deque) : length;
 }
 
 /* The owner calls this when it has pushed a task. If an older task lies in the queue, the push of
@@ -5526,14 +5532,29 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* The owner takes the next item, marked or not: the oldest of a ring, the newest of a deque. */
-static inline void *wsqi_pop_marked(wsqi_worker *self) {
-    return self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                : wsqi_ring_pop(&self->ring);
+/* The owner takes the newest task of its deque: the first part of its queue, if it has one. */
+static inline wsq_task *wsqi_deque_take(wsqi_worker *self) {
+    return wsqi_has_deque(self) ? (wsq_task *)wsq_deque_pop(&self->deque) : NULL;
 }
 
-static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
-    return wsqi_unmarked(wsqi_pop_marked(self));
+/* The owner takes the next item, marked or not: of its deque, or the oldest of its ring. */
+static inline void *wsqi_queue_pop(wsqi_worker *self) {
+    void *item = wsqi_deque_take(self);
+    return item != NULL ? item : wsqi_ring_pop(&self->ring);
+}
+
+/* The owner adds a new task. False: it belongs into the global queue, for the order or for want of
+ * room. (Tasks that yield or come from the global queue go to the ring in any pool.) */
+static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
+    if (self->order == WSQ_FIFO) return wsqi_ring_push(&self->ring, task);
+    return self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
+}
+
+/* The owner puts an item that it has popped from its ring to the back. The caller must notify. */
+static void wsqi_ring_return(wsqi_worker *self, void *item) {
+    if (!wsqi_ring_push(&self->ring, item)) /* no room while a thief copies */
+        wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item,
+                        wsqi_unmarked(item));
 }
 
 /* The owner has no permit from here on, so the tasks of its slot and its queue move to the global
@@ -5547,7 +5568,7 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     self->lifo_left = 0;
     size_t length = wsqi_queue_length(self);
     if (length > WSQ_RING_CAPACITY || (length == 0 && item == NULL)) return length != 0;
-    for (; item != NULL || (item = wsqi_pop_marked(self)) != NULL; item = NULL) {
+    for (; item != NULL || (item = wsqi_queue_pop(self)) != NULL; item = NULL) {
         wsq_task *task = wsqi_unmarked(item);
         bool back = (void *)task != item;
         if (oldest[back] == NULL) oldest[back] = task;
@@ -5587,10 +5608,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
 
 /* The owner puts the task at the back of its queue. The caller must notify. */
 static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
-    bool done = self->order == WSQ_FIFO
-                    ? wsqi_ring_push(&self->ring, task)
-                    : self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
-    if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
+    if (!WSQI_LIKELY(wsqi_queue_push(self, task))) wsqi_overflow(self, task);
 }
 
 /* The owner fills its LIFO slot; a task that was in it moves to its queue. No thread is woken to
@@ -5637,7 +5655,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = wsqi_pop_local(self);
+    task = wsqi_unmarked(wsqi_queue_pop(self));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -5654,15 +5672,12 @@ static bool wsqi_singly(const wsqi_worker *self) {
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* How many tasks the owner may take from the global queue. has: it has another task to run now, so
- * it takes only what fits into its ring; without a ring, nothing. Otherwise it runs the first task
- * now, so it may always take one; with an empty deque, up to 64. */
+/* How many tasks the owner may take from the global queue: what fits into its ring and, unless it
+ * has another task to run now, the one that it runs now. In a WSQ_SHARED pool only that one. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
-    if (self->pool->config.order == WSQ_FIFO) {
-        if (!has && wsqi_singly(self)) return 1;
-        return wsqi_ring_room(&self->ring) + (has ? 0 : 1);
-    }
-    return has ? 0 : self->pool->config.order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
+    uint32_t now = has ? 0 : 1;
+    if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
+    return wsqi_ring_room(&self->ring) + now;
 }
 
 /* Step 2 of FINDING WORK: the owner moves a batch from the global queue to its own queue, where
@@ -5680,7 +5695,6 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     for (; (one = next) != NULL; count++) {
         next = wsqi_get(&one->next);
         if (task == NULL) task = one;
-        else if (pool->config.order == WSQ_LIFO) wsqi_push_local(self, one);
         else wsqi_ring_push(&self->ring, wsqi_marked(one)); /* there is room */
     }
     wsqi_stat(self->counters.global_batches, 1);
@@ -5771,15 +5785,13 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals from the victim: if `queue`, up to half of its ring, or one task of its deque; if that
- * brought nothing, and `slot`, the task in its slot. */
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool queue, bool slot) {
-    void *item = NULL;
+/* Steals from the victim the first of these that it has: if `ring`, up to half of its ring; one
+ * task of its deque; if `slot`, the task in its slot. */
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool ring, bool slot) {
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (queue && self->pool->config.order == WSQ_LIFO)
+    void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
+    if (item == NULL && wsqi_has_deque(victim))
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    else if (queue)
-        item = wsqi_ring_rob(self, victim);
     if (item == NULL && slot) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
@@ -6668,10 +6680,10 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
- * in the lane for that, else at the back of the owner's ring. But if the ring is full or not in use
- * (a deque has no back), the task goes to the first lane of the global queue. It also goes there if
- * it would run next, but that lane holds tasks, because those come first. For a task that will run
- * next no thread is notified. If the owner does something else first, it notifies then: before an
+ * in the lane for that, else at the back of the owner's ring. But if the ring is full or not in
+ * use, the task goes to the first lane of the global queue. It also goes there if it would run
+ * next, but that lane holds tasks, because those come first. For a task that will run next no
+ * thread is notified. If the owner does something else first, it notifies then: before an
  * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -6681,7 +6693,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* if a thief now empties it, no harm */
-    bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
+    bool here = self->order != WSQ_SHARED && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
@@ -7000,7 +7012,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
+    bool fits = self != NULL, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -7008,9 +7020,8 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
             wsqi_queue_special(pool, tasks[i]);
             continue;
         }
-        fits = fits && (self->order != WSQ_FIFO || wsq_ring_push(&self->ring, tasks[i]));
+        fits = fits && wsqi_queue_push(self, tasks[i]);
         some = some || fits;
-        if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
         if (fits) continue;
         if (oldest == NULL) oldest = tasks[i]; /* tasks that do not fit become a chain */
         else wsqi_set(&tasks[i]->next, newest);
@@ -7440,10 +7451,9 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
     /* The victim's ring is robbed only while a task that the earlier turn saw is still in it: later
-     * tasks may be younger than this worker's own. (A deque has another order, so it is robbed.) */
+     * tasks may be younger than this worker's own. */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
-    bool queue = older || pool->config.order == WSQ_LIFO;
-    wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, queue, true) : NULL;
+    wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
     do turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
     while (turn->victim == self->index);
@@ -7469,13 +7479,13 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
 
 /* 0. A turn. Timers fire, and the driver is asked for events. The turn's task is the first of
  * these that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one of a
- * thread that is in a long task, one of this worker's own. Tasks of the global queue go to the end
- * of the ring; if it has no room for them, the turn is not over (except after a WSQ_LOW task), and
- * the next task comes from a turn again. A deque has no such end, so in a WSQ_LIFO pool a task of
- * the worker's own and one of the global queue come alternately. */
+ * thread that is in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque and
+ * from the ring alternately). Then tasks of the global queue go to the end of the ring; if it has
+ * no room for them, the turn is not over (except after a WSQ_LOW task), and the next task comes
+ * from a turn again. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool lifo = pool->config.order == WSQ_LIFO, over = false;
+    bool over = false;
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
@@ -7484,9 +7494,12 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
-    if (task == NULL && lifo) over = true;
     if (task == NULL) task = wsqi_take_stuck(self);
-    if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
+    if (task == NULL) {
+        self->turn.oldest = wsqi_has_deque(self) && !self->turn.oldest;
+        if (self->turn.oldest) task = wsqi_unmarked(wsqi_ring_pop(&self->ring));
+        else task = wsqi_take_local(self);
+    }
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turn.count++;
         self->turn.left = self->tune.interval - 1; /* this turn's task counts, too */
@@ -8459,23 +8472,22 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 }
 
 /* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
- * NULL. It looks at up to *left tasks, and moves others to the back, so the next call looks at the
- * rest. Another task in the slot moves to the queue, because the owner is about to block. */
+ * NULL. Of the deque it looks only at the newest task; of the ring at up to *left tasks, and moves
+ * others to the back, so the next call looks at the rest. Another task in the slot moves to the
+ * queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
     void *item;
+    if (next != NULL && !wsqi_is_wanted(next, task, group)) ++*left;
+    else if (next == NULL) next = wsqi_deque_take(self);
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
-    if (next != NULL) ++*left;
-    while (*left > 0 && (item = wsqi_pop_marked(self)) != NULL) {
+    while (*left > 0 && (item = wsqi_ring_pop(&self->ring)) != NULL) {
         --*left;
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
-        if (item == (void *)next) wsqi_push_local(self, next);
-        else if (!wsqi_ring_push(&self->ring, item)) /* no room while a thief copies */
-            wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item, next);
-        if (self->pool->config.order == WSQ_LIFO) *left = 0; /* only the newest is in reach */
+        wsqi_ring_return(self, item);
     }
     return NULL;
 }
@@ -8484,7 +8496,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
  * notifies, because other threads may have missed other tasks while wsqi_take_back moved them. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
-    size_t left = wsqi_queue_length(self);
+    size_t left = wsq_ring_length(&self->ring);
     while ((mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
@@ -8880,21 +8892,23 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
 /* The owner takes tombstones out of its queue and the global queue. Most futures that are called in
  * a wait leave one, so a recursion of waits would fill every queue with them. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
-    bool lifo = self->pool->config.order == WSQ_LIFO;
-    wsq_task *kept = NULL, **end = &kept, *task;
+    wsq_task *kept = NULL, *task;
     uint64_t purged = 0;
+    void *item;
     bool all = true;
-    for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        task = wsqi_pop_local(self);
-        if (task == NULL) break;
-        /* This may miss another thread's claim. Then the tombstone is put back below. */
+    /* Here this may miss another thread's claim. Then the tombstone stays. */
+    while ((task = wsqi_deque_take(self)) != NULL) {
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
-            continue;
+        } else {
+            wsqi_set(&task->next, kept);
+            kept = task; /* the newest comes first, and goes back last */
         }
-        wsqi_set(&task->next, lifo ? kept : NULL); /* in both orders the oldest is pushed first */
-        if (lifo) kept = task;
-        else wsqi_set(end, task), end = &task->next;
+    }
+    for (size_t left = wsq_ring_length(&self->ring); left > 0; left--) {
+        if ((item = wsqi_ring_pop(&self->ring)) == NULL) break;
+        if (wsqi_tombstone_drop(self->pool, wsqi_unmarked(item))) purged++;
+        else wsqi_ring_return(self, item);
     }
     for (unsigned i = 0; i < self->pool->shares; i++)
         all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i), &purged) && all;
@@ -9005,8 +9019,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
  * True: it was called here. If the future's entry may be the next of the worker's queue, the worker
  * first tries to take the entry out. *whole: it did, so only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
-    if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
-        size_t left = wsqi_queue_length(self);
+    size_t left = wsq_ring_length(&self->ring) == 1;
+    if (left == 1 || wsqi_has_deque(self)) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
         if (*whole) {
             bool ours = wsqi_future_claim(future, true); /* false: another thread cancels it */
