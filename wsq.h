@@ -175,7 +175,7 @@
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
  * of one sleeping worker. So `workers` is the number of threads that work, the caller included. At
  * most eight threads can be guests at the same time (WSQ_GUESTS). A thread outside that runs a task
- * while it waits for one is a guest, too.
+ * in its wait is no guest, but counts as one of the eight.
  *
  * --------------------------------------------------------------------------
  * >>words
@@ -189,6 +189,9 @@
  *     LIFO slot     the place for the one task that a worker has just woken
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
  *     held          a task is held when it is spawned and waits for predecessors
+ *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
+ *                   wsq_worker_index(ctx). 0 .. workers - 1: a worker; above: a stand-in or guest.
+ *                   A thread outside has none: wsq_worker_self gives -1, hooks get WSQ_OUTSIDE
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
@@ -223,9 +226,8 @@
  * >>guide
  *
  * POOLS. wsq_pool_create creates a pool from a wsq_config, in which every zero asks for the
- * default, or from NULL. A program may have any number of pools; they share nothing. If you need an
- * array with one element for each thread of a pool, give it wsq_pool_slots elements and index it by
- * wsq_worker_index.
+ * default, or from NULL. A program may have any number of pools; they share nothing. Data for each
+ * thread of a pool lies in an array: see `index` in >>words.
  *
  * wsq_pool_wait sleeps until every task spawned so far is done, and every task that these have
  * spawned. wsq_pool_wait_for does so for a limited time. A task that waits for a wake is not done,
@@ -340,10 +342,11 @@
  *     wsq_timer_set(pool, &self->timer, task, 2000000000);     in 2 s; then, in the task:
  *     return WSQ_PENDING;                                      until the timer, or something else
  *
- * A timer never fires early. While a worker is idle, it fires about 50 us late, as soon as the
- * system ends a sleep. If all workers are busy, it fires in a turn, of the worker that has set it
- * or of another one: 1 to 2 ms late if tasks are short. If many timers are due, a worker fires 512
- * of them, and then other work has its turn.
+ * Accuracy: a timer never fires early. While a worker is idle, it fires about 50 us late, as soon
+ * as the system ends a sleep. If all workers are busy, it fires in a turn of any worker: 1 to 2 ms
+ * late if tasks are short, about two tasks late if they are long. Then its task waits in a queue.
+ * (Beside 4 tasks that yield every 5 ms, on 2 workers, it runs 14 ms late in the median, 34 at
+ * most.) If many timers are due, a worker fires 512 of them, and then other work has its turn.
  *
  * A task does not know what woke it. If it may have been something other than the timer, the task
  * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
@@ -387,8 +390,11 @@
  * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
  * it sleeps. (Its spawns wake a worker all the same, unless one is awake.) It only sleeps in a wait
  * with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may need what only the pool's
- * own threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default. For
- * caller_runs see above.
+ * own threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default.
+ *
+ * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
+ * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time, and yields if the
+ * wait has no time-out. After four useless looks in a row, only one of 16 waits in the pool looks.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
@@ -558,10 +564,10 @@
  * for your threads in wsq_run and in a caller_runs pool. A pool may have workers + max_standins
  * threads, if each is to have, say, a connection to a database.
  *
- * FORK(). A child process has none of the pool's threads. In the child, calls with such a pool
- * return WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs
- * Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works. If a
- * task calls fork(), the child must not return from that task.
+ * FORK(). A child process has none of the pool's threads. In the child, calls with the pool return
+ * WSQ_ERR_FORKED (wsq_task_wait only if the task is not done), wsq_wake does nothing, and
+ * wsq_pool_destroy frees the memory. (This needs Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait
+ * may hang.) A new pool works. If a task calls fork(), the child must not return from that task.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -650,9 +656,10 @@
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
- *                                  level and wsq_group_set_parent; then wsq_group_cancel,
- *                                  and a wake for those that are pending:
- *                                  recipes/deadline.c, recipes/request.c
+ *                                  level and wsq_group_set_parent; then wsq_group_cancel:
+ *                                  recipes/deadline.c, recipes/request.c. If some may be pending,
+ *                                  keep all in an array, and wake all after the cancel:
+ *                                  for (i = 0; i < n; i++) wsq_wake(&tasks[i]);
  *     allow at most 4 downloads?   recipes/limit.c (concurrency). A pool with `workers = 4` is no
  *                                  limit: where tasks wait, or block between wsq_block_begin and
  *                                  _end, stand-ins add threads. For tasks that return WSQ_PENDING:
@@ -701,8 +708,8 @@
  *     use fewer cores?             wsq_config.workers; 0 respects affinity (taskset) and quotas.
  *                                  wsq binds no thread to a core, a hook at WSQ_EVENT_START may
  *     free a task's memory?        when it is done, and no other thread waits for it or wakes it:
- *                                  MEMORY in >>guide. Or its function frees it and returns
- *                                  WSQ_GONE, if no thread waits for it: recipes/memory.c
+ *                                  MEMORY in >>guide. Or its function cancels its timers, frees it
+ *                                  and returns WSQ_GONE: recipes/memory.c
  *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang, a deadlock?     wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
@@ -728,8 +735,7 @@
  * Does it ...
  *
  *     use the processor if idle?   no: a pool without work makes no system call. While a timer is
- *                                  set, or a busy worker keeps a woken task, one sleeper has a
- *                                  time-out. (README's 0.03% is the measuring program)
+ *                                  set, or a busy worker keeps a task, one sleeper has a time-out
  *     run any task in a join?      no: jobs only, at most 32 deep. A wait runs only what it waits
  *                                  for, as long as stand-ins are left
  *     overflow my stack?           no: helping is bounded (see WAITING), and chains of tasks do not
@@ -785,9 +791,11 @@
  * no wsq_pool.
  *
  * A static library shares the copy of the program that it is linked into, where one file defines
- * WSQ_IMPLEMENTATION. If it shall have its own, compile it with WSQ_STATIC. If several libraries
- * shall share pools, build one shared library that exports wsq: compile it and its users with the
- * same macros and -DWSQ_API='extern __attribute__((visibility("default")))', in C++ extern "C".
+ * WSQ_IMPLEMENTATION; a second one is a "multiple definition". A library that shall have its own
+ * copy uses wsq in one file, with WSQ_STATIC, or is hidden (`ld -r -o all.o one.o two.o && objcopy
+ * --localize-hidden all.o`, GNU). If several libraries shall share pools, build one shared library
+ * that exports wsq: compile it and its users with the same macros and
+ * -DWSQ_API='extern __attribute__((visibility("default")))', in C++ extern "C".
  *
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
  * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
@@ -1384,12 +1392,13 @@ typedef struct wsq_config {
     uint64_t park_timeout_ns;   /* a worker that has slept this long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
-                                 * work before it sleeps; 0: about 15 us, less if recent searches
-                                 * found nothing, or if half of the workers look already;
-                                 * WSQ_SPIN_OFF: it looks once. But if a waiting thread outside has
-                                 * run a task itself since the last look, a worker looks once; with
-                                 * 0, or 60 us and more, one worker looks for 60 us after each of
-                                 * these tasks, if they follow each other so closely */
+                                 * work before it sleeps; 0: about 15 us (on one processor it looks
+                                 * twice), less if recent searches found nothing, or if half of the
+                                 * workers look already; WSQ_SPIN_OFF: it looks once. It also looks
+                                 * once if a thread outside has run a task in its wait since the
+                                 * last search. If these tasks are at most 60 us apart, and spin_ns
+                                 * is 0 or at least 60 us, one worker looks for 60 us after each.
+                                 * (Waiting threads outside do not heed this: WAITING in >>guide) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1728,8 +1737,7 @@ WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns);
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
 /* This returns how many elements an array needs that has one for each thread of the pool: more than
- * every index that wsq_worker_index, wsq_worker_self or a hook gives (except WSQ_OUTSIDE). It never
- * changes. Any thread may call this. */
+ * every index of the pool (>>words). It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
@@ -1784,13 +1792,12 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
 
 /* This returns the index of the worker that the context belongs to: 0 .. wsq_pool_workers - 1, or a
- * higher one for a stand-in or a guest: a thread in wsq_run, or one outside that runs a task in
- * wsq_task_wait, wsq_group_wait or wsq_future_get. So an array that is indexed by this has
- * wsq_pool_slots elements. No two threads have the same index at the same time. */
+ * higher one, below wsq_pool_slots, for a stand-in, a guest (a thread in wsq_run), or a thread
+ * outside that runs a task in its wait. No two threads have the same index at the same time. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
 
-/* This returns the index of the calling thread, as wsq_worker_index does, or -1 on a thread that
- * works in no pool. */
+/* This returns the calling thread's index in the pool that it entered last, or -1 if it works in no
+ * pool. With several pools, index an array for one of them by wsq_worker_index instead. */
 WSQ_API int wsq_worker_self(void);
 
 /* ---- tasks ---- */
@@ -2286,8 +2293,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 /* ==========================================================================
  * >>terms: words that the comments below use, beside those of >>words
  *
- *   S               the word wsq_pool.permits. It counts idle threads, sleeping permits, searchers
- *                   and guests
+ *   S               the word wsq_pool.permits. It counts idle threads, sleeping permits, searchers,
+ *                   guests, and guests at work; a bit, JOINED, says that a joiner may have a permit
  *   place           where a processor is: its node, and the first processor that shares its
  *                   last-level cache
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
@@ -2300,7 +2307,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *                   is in a long task, and for a driver that no thread has
  *   producer        a thread that has just queued a task or published a job
  *   stand-in        a thread that the pool starts when a permit sleeps and no thread is idle
- *   guest           a thread in wsq_run. Guests have blocks, but no queues
+ *   guest           a thread from outside in wsq_run. A guest's block has no queue
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
  *   helper          a thread outside that runs what it waits for, with a permit (wsqi_wait_help)
@@ -3773,14 +3780,15 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  * States. The brackets say what leads to a state:
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
  *             has queued it, and it runs again) -> done (its run ends, or a thread cancels it)
- *   thread    at work -> searching -> idle (it found nothing; its permit sleeps) -> searching
- *             (another thread wakes it and hands it a permit; or it wakes up by itself, see
- *             wsqi_wake_self) -> at work. Also: at work -> blocked in a wait, a join or a call (it
- *             gives its permit back, or keeps it if no other thread could use it) -> at work (with
- *             a permit if one sleeps; else without one, to the end of its task); see >>thread
+ *   thread    at work -> searching -> lingering (not always; its permit sleeps, but S counts it as
+ *             a searcher) -> idle (its permit sleeps, if it had one; it may have the driver) ->
+ *             searching (another thread wakes it and hands it a permit; or it wakes up by itself,
+ *             and takes one if one sleeps) -> at work. Also: at work -> blocked (in a wait, a join
+ *             or a call) -> at work, with a permit, or, if none is left, without one -> in a seat,
+ *             seeking one -> searching or idle. A stand-in: coming -> idle. See >>thread
  *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
- *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN)
- *             -> cancelling (the first shutdown, after its drain) -> over (a thread finds that no
+ *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
+ *             during a drain) -> cancelling (the drain is over) -> over (a thread finds that no
  *             task is queued or in the middle of its run). In a child of fork(): forked
  * ========================================================================== */
 
@@ -3925,7 +3933,8 @@ struct wsqi_worker {
     wsq_pool *pool;
     bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
-    bool permit;        /* owner: it holds a permit; or, for a guest, S counts it as at work */
+    bool permit;        /* owner: it holds a permit; while it is idle: what it will have when woken;
+                         * of a guest, which needs none: S counts it as at work */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
     uint32_t blocking;  /* owner: calls of wsq_block_begin before their wsq_block_end */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
@@ -7755,15 +7764,16 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
  *            pinned to it, or that it waits for. A thread that blocks passes its permit to a thread
- *            that seeks one, or lets it sleep, and moves its queued tasks to the global queue. In a
- *            wait for a task or group it does so only if another thread can use the permit;
- *            otherwise it keeps the permit, and runs other tasks in the middle of its own. A thread
- *            that goes on takes a permit if one sleeps. If none does, it runs its task to the end
- *            without one, moves its queued tasks to the global queue, seeks a permit for a moment,
- *            and is idle. A stand-in is started when a permit sleeps or is about to, and no idle
- *            thread could use it. The stand-in stays until the pool is over. A guest takes no tasks
- *            and no permit: S counts it as at work, and for each guest at work one sleeper leaves
- *            jobs to the guests. (A helper has a guest's block, but also a permit.)
+ *            that seeks one, or lets it sleep, and moves its queued tasks to the global queue (or
+ *            leaves them to thieves, if its deque is long). In a wait for a task or group it does
+ *            so only if another thread can use the permit; otherwise it keeps the permit, and runs
+ *            other tasks in the middle of its own. A thread that goes on takes a permit if one
+ *            sleeps. If none does, it runs its task to the end without one, moves its queued tasks
+ *            as above, seeks a permit for a moment, and is idle. (All states: >>shared.) A stand-in
+ *            is started when a permit sleeps or is about to, and no idle thread could use it. It
+ *            stays until the pool is over. A guest takes no queued tasks, and no permit: in its
+ *            block, `permit` says that S counts it as at work, and for each guest at work one
+ *            sleeper leaves jobs to the guests. (A helper has a guest's block, but also a permit.)
  * Writers:   permit: its thread. The thread that wakes an idle one hands it over with the token; a
  *            thread that blocks hands it over by clearing a seat. A seat: any thread, by CAS.
  *            threads_made: the holder of the pool's lock.
@@ -8163,11 +8173,11 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: the
- * block `keeper` (NULL: none) has a permit, which no other thread could use. A join gives its
- * permit back if tasks are queued, or if it runs no other jobs; else the producer of a later task
- * asks for the permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The
- * efficiency of fib on 128 simulated cores: 54 instead of 65%.) */
+/* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: its
+ * block `keeper` (NULL: none) has a permit that no other thread could use, so it must run tasks
+ * itself. A join gives its permit back if tasks are queued, or if it runs no other jobs; else the
+ * producer of a later task asks for the permit (wsqi_joiner_ask). (Rejected: a join that always
+ * gives it back. The efficiency of fib on 128 simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -8302,7 +8312,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
 }
 
 /* A guest or helper goes off duty before it sleeps in a wait, because a shutdown compares the
- * number of threads on duty with that of idle threads in S, which never counts a guest's block. */
+ * number of threads on duty with S's count of idle threads, and no guest's block is in that. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */

@@ -3,7 +3,8 @@
  *
  * With WSQ_SHARED the tasks of one thread start in the order of its submits, as in a queue. wsq_go
  * is the submit, wsq_pool_wait the "wait until idle", wsq_pool_destroy the "drain and join". The
- * calls may block: n of them on n workers keep the next one waiting, as before. */
+ * calls may block: n of them on n workers keep the next one waiting, as before. (For a queue with
+ * a bound, or one to purge, pause or resize: wsq_queue.h, in the folder above.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>
