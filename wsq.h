@@ -394,7 +394,7 @@
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
  * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time, and yields if the
- * wait has no time-out. After four useless looks in a row, only one of 16 waits in the pool looks.
+ * wait has no time-out. After four useless looks in a row, only one of 16 waits for a pool looks.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
@@ -1336,10 +1336,9 @@ typedef enum wsq_cause {
 } wsq_cause;
 
 /* Functions that observe a pool (wsq_config.hooks). `event` is called often, and on several threads
- * at the same time. `worker` is the index of the worker, stand-in or guest whose thread calls it,
- * or WSQ_OUTSIDE on another thread that spawns, wakes or cancels. `event` must not spawn, wait,
- * wake or free a future. The struct is copied; what `user` points to is the caller's and must
- * outlive the pool. */
+ * at the same time. `worker` is the index (>>words) of the thread that calls it, or WSQ_OUTSIDE on
+ * a thread outside that spawns, wakes or cancels. `event` must not spawn, wait, wake or free a
+ * future. The struct is copied; what `user` points to is the caller's and must outlive the pool. */
 typedef struct wsq_hooks {
     /* This is called at each event. NULL: no such calls. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,

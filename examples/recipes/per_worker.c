@@ -3,8 +3,8 @@
  *     cc -O2 -pthread per_worker.c -o per_worker && ./per_worker
  *
  * wsq_spawn_on pins a task to a worker: only that worker runs the task, and is woken for it.
- * Stand-ins and guests are not visited, and have higher indices. (A guest is a thread in wsq_run,
- * or one outside that runs a task in wsq_task_wait, wsq_group_wait or wsq_future_get.) So the array
+ * Stand-ins and guests (threads in wsq_run) are not visited, and have higher indices; so have
+ * threads outside that run a task in wsq_task_wait, wsq_group_wait or wsq_future_get. So the array
  * has wsq_pool_slots elements, and they fill theirs when they first use it. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
@@ -54,7 +54,7 @@ static void prepare(unsigned index, void *arg) {
 static wsq_poll count(wsq_ctx ctx, wsq_task *task) {
     unsigned index = wsq_worker_index(ctx);
     (void)task;
-    if (!counters[index]) prepare(index, NULL); /* a stand-in or a guest, for the first time */
+    if (!counters[index]) prepare(index, NULL); /* not a worker, and for the first time */
     ++*counters[index];
     return WSQ_DONE;
 }
@@ -68,7 +68,7 @@ int main(void) {
     if (!counters || on_each_worker(pool, prepare, NULL) != WSQ_OK) return 1;
     while (visited < WORKERS && counters[visited]) visited++;
     for (int i = 0; i < TASKS; i++) tasks[i].fn = count, wsq_spawn(pool, &tasks[i]);
-    wsq_task_wait(&tasks[TASKS - 1]); /* this thread may run it, as a guest */
+    wsq_task_wait(&tasks[TASKS - 1]); /* this thread may run it, as a guest would */
     wsq_pool_destroy(pool);
     for (unsigned i = 0; i < slots; free(counters[i++])) sum += counters[i] ? *counters[i] : 0;
     free(counters);
