@@ -3514,7 +3514,8 @@ static unsigned wsqi_cpu_mask(void) {
     return count != 0 ? count : 1;
 }
 
-/* The same, but no more than its control groups' quotas allow. It reads files, for 10 to 25 us. */
+/* How many processors this process may use: those in its affinity mask, but no more than the
+ * quotas of its control groups allow. This reads files, for 10 to 25 us. */
 static unsigned wsqi_cpu_count(void) {
     char group[WSQI_GROUP_BYTES];
     unsigned count = wsqi_cpu_mask();
@@ -3845,14 +3846,15 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
-/* The global queue has a lane for every 3 workers, so that each thread outside mostly has its own;
- * but there are at most 8 (beyond 64 workers one for every 8, up to 16), because searchers look
- * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. A worker does
- * so only while `ready` holds fewer than 64 tasks, or if the pool has one lane: it needs 100 ns for
- * each task, because the links are in the spawning thread's cache. Meanwhile that thread spawns
- * three more, so `incoming` would grow faster than the worker moves it. (4 threads spawn tasks of 2
- * us: on 8, 32, 64 and 128 simulated cores the efficiency is 100, 100, 99 and 85%; without these
- * rules 75, 73, 58 and 41%. 512 cores, tasks of 10 us: 60%; if every 16th spawn moved it, 22%.) */
+/* The global queue has a lane for every 3 workers, so that each thread outside mostly has its own.
+ * But searchers look at all lanes, so up to 64 workers there are at most 8 lanes. Beyond that there
+ * is one for every 8 workers, at most 16. With several lanes, every 64th spawn from outside moves
+ * its lane's `incoming` to `ready`, and a worker does so only while `ready` holds fewer than 64
+ * tasks. The reason: a worker needs 100 ns for each task, because the links are in the spawning
+ * thread's cache. Meanwhile that thread spawns three more, so `incoming` would grow faster than the
+ * worker moves it. (4 threads spawn tasks of 2 us: on 8, 32, 64 and 128 simulated cores the
+ * efficiency is 100, 100, 99 and 85%; without these rules 75, 73, 58 and 41%. 512 cores, tasks of
+ * 10 us: 60%; if every 16th spawn moved it, 22%.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3880,9 +3882,9 @@ typedef struct wsqi_frame {
 /* What other threads noted of a worker, mostly to compare it with what they see the next time. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw a lone task in it */
-    wsqi_a64 run;    /* watcher, thieves write: 1 + owner's counters.run; 0: its slot was empty */
+    wsqi_a64 run;    /* watcher, thieves write: 1 + counters.run that they saw; 0: slot was empty */
     wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
-    wsqi_a32 vain;   /* owner adds 1 in wsqi_slot_tell; a thief that takes from its slot stores 0 */
+    wsqi_a32 vain;   /* calls of wsqi_slot_tell since a thief last took the task of the slot */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
@@ -3891,11 +3893,11 @@ typedef struct wsqi_turn {
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
     uint64_t start; /* the time of the last turn; 0: the worker has run dry since */
     uint64_t run;   /* counters.run at the last turn */
-    bool oldest;     /* the last turn looked for a task of the worker's own in the ring only */
+    bool oldest;     /* WSQ_LIFO: the last turn asked the ring, the next one asks the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* the tail of the worker's own ring at that look, or after a later theft */
-    uint64_t seen;   /* 1 + counters.run of that block at that look; 0: there was no look */
-    uint32_t end;    /* the tail of that block's ring at that look */
+    uint32_t tail;   /* tail of the worker's own ring at that look or, if later, its last theft */
+    uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
+    uint32_t end;    /* the tail of the ring of `victim` at that look */
 } wsqi_turn;
 
 /* How many tasks of one group the worker has finished, but not counted down in the group yet. */
@@ -3916,12 +3918,12 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* How a block is used. COMMON: the own block of a worker, or of a stand-in that has come; a guest's
- * block for a task inside a wait, or for a wsq_run in a task or job of a worker or helper. */
+/* How a block is used. COMMON: by its own worker or stand-in. A guest's block is COMMON for a
+ * task inside a wait, and for a wsq_run in a task or job of a worker or helper. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
-    WSQI_USE_GUEST, /* a thread from outside in a wsq_run, or in another one inside of that */
+    WSQI_USE_GUEST, /* a wsq_run of a thread from outside, or a wsq_run nested in that one */
     WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
 
@@ -3935,7 +3937,7 @@ struct wsqi_worker {
     bool permit;        /* owner: it holds a permit; while it is idle: what it will have when woken;
                          * of a guest, which needs none: S counts it as at work */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
-    uint32_t blocking;  /* owner: calls of wsq_block_begin before their wsq_block_end */
+    uint32_t blocking;  /* owner: calls of wsq_block_begin that wsq_block_end has not ended */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
@@ -3946,7 +3948,7 @@ struct wsqi_worker {
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
-    uint32_t run_at_fork; /* owner: jobs, not joined yet, that a fork with a full stack has run */
+    uint32_t run_at_fork; /* owner: jobs, not joined yet, that fork ran as the job stack was full */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner, as the only worker: its ring overflowed (wsqi_order_keep) */
@@ -3957,7 +3959,7 @@ struct wsqi_worker {
     bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX: it cancelled a task */
+    uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX after a cancelled task */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
     uint32_t helped;      /* owner: the value of wsqi_helped when wsqi_linger read it last */
     uint64_t lingered;    /* owner: when it last found nothing to do, or saw `helped` change */
@@ -3968,7 +3970,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    uint32_t beside;  /* owner: how often in a row it was woken for jobs on its waker's processor */
+    uint32_t beside;  /* owner: wakes for jobs, in a row, on the processor of its waker */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
@@ -3991,7 +3993,8 @@ enum {
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
     WSQI_TASK_NOTIFIED = 4, /* a wake came, or a cancel while PENDING; the next run clears it */
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
-    WSQI_TASK_POISONED = 16, /* it, or a predecessor, was cancelled: no run that sees this begins */
+    /* the task or a predecessor was cancelled: a run of the task that sees this does not begin */
+    WSQI_TASK_POISONED = 16,
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
 };
@@ -4039,7 +4042,7 @@ typedef struct wsqi_places {
 struct wsq_pool {
     const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    unsigned workers, guest_base, words; /* guest_base: the first guest; words: in each bitmap */
+    unsigned workers, guest_base, words; /* guest_base: first guest's index; words: per bitmap */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
@@ -4060,7 +4063,7 @@ struct wsq_pool {
     wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
     wsqi_a32 started; /* stand-ins that have a thread, or get one; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
-    wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; changed by exchange, see >>pump */
+    wsqi_a32 pump;         /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
@@ -4072,14 +4075,14 @@ struct wsq_pool {
     /* 0: no thread has had the driver yet. Else 2 * (1 + index of the block whose thread has it, or
      * had it last), + 1 while it has it. A thread takes it by CAS */
     wsqi_a32 poller;
-    /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL, whose lanes together are the
-     * global queue */
+    /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
+     * together are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: a woken thread read it */
+    wsqi_a32 jobs_from; /* 1 + processor of the last thread to wake others for jobs; they store 0 */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
@@ -4100,7 +4103,7 @@ struct wsq_pool {
 enum {
     WSQI_PHASE_FORKED, /* this is a child process after fork(), which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_CANCEL, /* a shutdown, after its drain, if it drains: tasks are cancelled, not run */
+    WSQI_PHASE_CANCEL, /* a shutdown cancels the tasks; WSQ_DRAIN: those left after the drain */
     WSQI_PHASE_OVER    /* no task is left, workers end; a thread that queues a task cancels it */
 };
 
@@ -4147,14 +4150,14 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->threads_made);
 }
 
-/* How many workers and stand-ins have started? (A stand-in's block has no thread if that could not
- * be started; in a lend_only pool a worker's block has one while a thread is lent.) */
+/* The number of workers, plus that of stand-ins that have a thread or get one. (In a lend_only pool
+ * a worker counts even while no thread is lent. A stand-in that could not start does not count.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
     return pool->workers + wsqi_load_fenced(&pool->started);
 }
 
 static unsigned wsqi_guests_made(const wsq_pool *pool) {
-    return wsqi_load_acq(&pool->guests_made); /* B1: as in wsqi_threads_made */
+    return wsqi_load_acq(&pool->guests_made); /* B1: the blocks counted here are filled */
 }
 
 /* How many workers have a thread that the pool starts. */
@@ -4218,8 +4221,8 @@ static inline void wsqi_check_use(const wsq_pool *pool, const wsqi_worker *self)
                (self == NULL || self->driving != WSQI_DRIVING_WAIT));
 }
 
-/* The innermost block in which this thread runs a task, run or job of this pool; NULL: none. A
- * worker of one pool may be a guest in another. */
+/* This thread's innermost block in this pool; NULL: none. Blocks of other pools are passed over,
+ * because a worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_use(pool, self);
@@ -4270,7 +4273,7 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
 
 static inline bool wsqi_forked(const wsq_pool *pool) {
     wsqi_check_pool(pool);
-    /* Relaxed: the kernel writes FORKED when it makes the child, which has no other thread then. */
+    /* Relaxed: the kernel zeroes the word (0: FORKED) before the child's only thread starts. */
     return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
 }
 
@@ -4316,7 +4319,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 #define wsqi_event(self, what, subject, value) \
     wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
-/* Any thread may use this, while the memory of `subject` cannot be freed. */
+/* Reports an event to the user's hook. Any thread may use this, while `subject` cannot be freed. */
 #define wsqi_event_here(pool, what, subject, value) \
     wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 
@@ -4402,10 +4405,11 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
  * the lock. Most links are in the producer's cache: a consumer would wait for each of them, while
  * others find the lane locked. After this the caller must pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
-    /* G3: as in wsqi_inject_take. */
+    /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
     wsqi_store_locked(&inject->length, wsqi_inject_collect(inject));
-    wsqi_store_rel(&inject->lock, 0u); /* G4: as in wsqi_inject_take */
+    /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
+    wsqi_store_rel(&inject->lock, 0u);
 }
 
 /* The holder of the lane's lock takes the n oldest tasks of `ready`, as a chain. */
@@ -4422,7 +4426,7 @@ static inline uint32_t wsqi_share_index(uint32_t n) {
     return n == 0 ? (uint32_t)WSQ_NORMAL : (uint32_t)WSQ_LOW + n;
 }
 
-/* The global queue's lane n, or n modulo the number of its lanes. */
+/* The global queue's lane n, where n is taken modulo the number of the queue's lanes. */
 static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     return &pool->lanes[wsqi_share_index(pool->shares > 1 ? n % pool->shares : 0)];
 }
@@ -4457,7 +4461,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     if (share > 0) first = wsqi_inject_cut(inject, share);
     *left = length - share;
     wsqi_store_locked(&inject->length, *left);
-    /* G4: both lists are complete again for the next holder. Pairs with G3. */
+    /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
     wsqi_store_rel(&inject->lock, 0u);
     return first;
 }
@@ -4636,7 +4640,7 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
-        /* Relaxed: P2 has put this read after the first sum. */
+        /* Relaxed: the acquires in wsqi_finished (P2) come before this read. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: as above. */
         spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
@@ -4660,7 +4664,8 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
-/* As wsqi_notify_quiet, for a thread that has changed a count of wsqi_pending or wsqi_stuck. */
+/* Calls the threads in wsq_pool_wait if no task can run any more. A thread does this after it has
+ * changed a count that wsqi_pending or wsqi_stuck reads. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this thread sees the waiter, or the waiter sees the counts. Otherwise the waiter
      * would sleep although no task is left. Pairs with W5. */
@@ -4693,7 +4698,7 @@ static void wsqi_woke(wsq_pool *pool) {
 /* A thread that may be off duty calls this before it runs or cancels tasks: now it is on duty. */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
-    wsqi_fence_rmw();                      /* P4: as wsqi_woke says */
+    wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it on duty */
     wsqi_woke(pool);
 }
 
@@ -4756,7 +4761,7 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 
 /* Is the worker's own bit still set? If not, it has woken itself, or another thread wakes it. */
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* A hint suffices: if the value is old, the thread sleeps, and the token ends its sleep. */
+    /* A hint suffices: a thread that does not see its bit cleared sleeps until the token comes. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
