@@ -7542,7 +7542,8 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 
 /* Between two rounds of a search that lasts spin_ns, the searcher does the watcher's work: timers,
  * the driver, full slots. Sets *task to a task of its own, or to NULL. Returns false if the
- * search must end: its wait was called or has expired, the thread must leave, or may rob a slot. */
+ * search must end: its wait was called or has expired; the thread was dismissed; or robs_slots says
+ * that it may take a task from a slot, which wsqi_search then does. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7565,9 +7566,9 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
  * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
  * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) Work
- * that the first look finds ends the row of useless searches, but not with a driver, where each
- * batch of events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0
- * us of processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
+ * found at the first look ends the row of useless searches, except with a driver: there each batch
+ * of events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0 us of
+ * processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7582,10 +7583,10 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
- * S. So if the worker was not woken as a searcher, S counts it as one only after its first look or,
- * while S counts another, only when the search ends without a result. But in a caller_runs pool, or
- * if the search lasts spin_ns, S counts it from the first round on. So if this worker was the last
- * to run dry, wsqi_search_begin soon calls the threads in wsq_pool_wait. */
+ * S. So S counts the worker as a searcher (if it was not woken as one) only after its first look,
+ * and while S counts another searcher, only when the search has failed. In a caller_runs pool, or
+ * if the search lasts spin_ns, S always counts it from the first round on: wsqi_search_begin calls
+ * the threads in wsq_pool_wait if no task is left, so they need not wait for the search's end. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
@@ -7666,7 +7667,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* nearer to the next turn, also without a task */
+    if (left != 0) self->turn.left = left - 1; /* a turn comes nearer, even if no task is found */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -7814,7 +7815,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
     if (!permit) {
-        wsqi_check_quiet(pool); /* W4: as below. Its full barrier also serves as I6 */
+        wsqi_check_quiet(pool); /* W4: as below; the barrier also serves wsqi_notify_fenced (I6) */
         if (spilled) wsqi_notify_fenced(pool);
         return;
     }
@@ -7827,7 +7828,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* it also asks for jobs: from now on a thread is free for some */
+        wsqi_pass_on(pool); /* for jobs, too, because only now a thread is free for them */
     else if (spilled) wsqi_notify_fenced(pool);
     if (change == WSQI_SLEEPING) wsqi_permit_offer(pool, s + change);
 }
@@ -7965,7 +7966,7 @@ static void wsqi_permit_pass(wsqi_worker *self) {
         wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
-        wsqi_check_beside(self->pool); /* tasks may have ended in the waits of a guest's job */
+        wsqi_check_beside(self->pool); /* the owner may have ended the pool's last task in a wait */
         return;
     }
 }
@@ -8073,7 +8074,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may have lost the permit */
+        if (self->permit && wsqi_linger(self)) continue; /* a wait in a job may lose the permit */
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -8106,11 +8107,12 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
-    /* B2: others find the block filled. It is counted before its thread can queue tasks, so a look
-     * at all queues misses none of them. Pairs with B1. (It stays counted if the start fails, so
-     * that the pool's only worker goes on to notify, and so to try again: wsqi_alone.) */
+    /* B2: others find the block filled. Pairs with B1. The block is counted before its thread can
+     * queue tasks, so a look at all queues misses none of them. (If the start fails, the block
+     * stays counted. So wsqi_alone is false, and a pool's only worker goes on to notify for its
+     * tasks; each time this tries to start the thread again.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
-    wsqi_add_hint(&pool->started, 1u); /* first: the new thread may call wsqi_permit_offer */
+    wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
     block->use = WSQI_USE_COMES;
     if (wsqi_worker_start(block)) return true;
@@ -8119,10 +8121,10 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
- * thread that has just started may be counted twice, so it checks this again, in wsqi_sleep. (If it
- * were not counted for a moment, a waiting thread would take a permit, and could run a task that
- * waits for the waiting thread's own task.) */
+/* Are there at least as many idle or starting threads as sleeping permits and `more` together? For
+ * a moment a new thread is counted twice, as starting and as idle, so it checks this again in
+ * wsqi_sleep. (If for a moment it were not counted at all, a waiting thread would take a permit,
+ * and could run a task that waits for the waiting thread's own task.) */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8190,14 +8192,14 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (block->permit && block->use != WSQI_USE_GUEST) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block); /* a guest has no queue */
         if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
-        if (!block->permit) /* passed on, or given back; keeper takes one that lacks a thread */
+        if (!block->permit) /* it is gone; keeper takes one that no other thread could use */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
         else if (block->use == WSQI_USE_GUEST ||
                  (block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
                  block != keeper) {
             wsqi_permit_give(block);
-            /* Two threads that blocked may have counted the same idle or starting thread. */
+            /* Looks again, because another blocking thread may count on the same idle thread. */
             if (block->use != WSQI_USE_GUEST) (void)wsqi_thread_ready(block->pool, 0);
         } else {
             all = false;
@@ -8264,8 +8266,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* From here on other threads call this one, so it must look whether its wait is over after this,
- * not before. True: a shutdown has released the wait, because the awaited end will never come. */
+/* From here on other threads call this one. It does this before each look whether its wait is over,
+ * so it misses no end. True: a shutdown has released the wait, because the end will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8347,8 +8349,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         uint64_t end = wsqi_clock_ns() + WSQI_LOOK_NS;
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
-            /* It yields to the awaited worker, which may be on this processor. But other threads
-             * may then run for long, so not if the wait has a deadline. */
+            /* The thread yields, because the worker that it waits for may need this processor. But
+             * the thread may get it back late, so with a deadline the thread does not yield. */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
@@ -8424,7 +8426,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not the outer wait: that runs a task now, and does not look for work */
+    self->wait = NULL; /* not the outer wait, which runs this task, and does not search meanwhile */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8597,7 +8599,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
-    else wsqi_check_quiet(pool); /* a wait took the permit; the last task may have ended since */
+    else wsqi_check_quiet(pool); /* it has lost its permit, but may have ended the last task */
     wsqi_duty_end(pool);
     self->use = WSQI_USE_COMMON;
     wsqi_block_leave(self);
@@ -8645,8 +8647,9 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: first look in the worker's own queue. (For a future, wsqi_future_here does that.) A run
-     * could last longer than a time-out, or wait for what the caller does after it. */
+    /* here: shall the worker first run awaited tasks of its own queue? (For a future,
+     * wsqi_future_here does that.) Not if there is a time-out: a task's run could outlast it, or
+     * wait for what the caller does after it. */
     bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER &&
                 (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
@@ -8885,7 +8888,7 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
     if (wsqi_inject_empty(lane)) return true;
-    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: as in wsqi_inject_take */
+    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: locks */
     length = wsqi_inject_collect(lane);
     task = lane->ready;
     lane->ready = NULL;
@@ -8902,7 +8905,7 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     if (kept != NULL) wsqi_set(&kept->next, (wsq_task *)NULL);
     lane->last = kept;
     wsqi_store_locked(&lane->length, length - purged);
-    wsqi_store_rel(&lane->lock, 0u); /* G4: as in wsqi_inject_take */
+    wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
     *count += purged;
     return true;
 }
@@ -8914,7 +8917,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     void *item;
     bool all = true;
-    /* Here this may miss another thread's claim. Then the tombstone stays. */
+    /* wsqi_tombstone_drop may miss the claim of another thread. Then that tombstone stays. */
     while ((task = wsqi_deque_take(self)) != NULL) {
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
@@ -9024,7 +9027,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * waits for the future, but wsq_future_then may have set a task to start when it ends. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in it run their jobs here */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -9053,7 +9056,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     if (!wsqi_future_claim(future, true)) return false;
     wsqi_future_call(self, future);
     /* The future's entry stays in the queue as a tombstone: it is not called or reported. A purge
-     * pays at half a ring of tombstones, if they may be half of the global queue's first lane. */
+     * reads all entries, so it comes only after half a ring of tombstones, and only if these may be
+     * half of the global queue's first lane. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9104,7 +9108,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* A second hold, for the edge; the first stays until wsqi_spawn_end. Relaxed: E3 orders it. */
+    /* The task has a hold until wsqi_spawn_end; this adds one for the edge. Relaxed: E3, by which
+     * both are taken away, orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -9166,9 +9171,9 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         left -= n;
         wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
-        /* J5: either this thread sees the idle worker, or that worker's last look before it sleeps
-         * comes after this: it finds the jobs, or sets the traps again. Otherwise private jobs
-         * would stay hidden from a sleeper. Pairs with I7, I8 and J7. */
+        /* J5: either this thread sees the idle worker, or that worker sees the jobs and the traps:
+         * in its last look before it sleeps it finds a job, or sets the traps again. Otherwise
+         * private jobs would stay hidden from a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
@@ -9209,9 +9214,9 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* Before a join sleeps, it looks for jobs in 3 rounds for each round of a search: the awaited job
- * is under way, and a sleep also delays the joins of other workers that wait for this one. (The
- * efficiency of uts with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
+/* Before a join sleeps, it looks for jobs in 3 times as many rounds as a search has: the awaited
+ * job is under way, and a sleep would also delay the joins of other workers that wait for this one.
+ * (The efficiency of uts with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
 /* In a join: steals a job from the block with index n - 1, and runs it. n is 0: no block. */
@@ -9300,7 +9305,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* called, but this join is over: wakes another thread */
+    if (asked) wsqi_pass_on(self->pool); /* the join is over: another thread must take the work */
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -9471,8 +9476,9 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall a thief get half of the range? Only if the traps are set (fork_trap: NULL). If they were
- * set since the last step, or S counts a searcher, a thief is awake. Else more must be left. */
+/* Shall a thief get half of the range? Only if the traps are set (fork_trap is NULL), and enough
+ * work is left: more than WSQI_TINY_NS if a thief is awake, else more than WSQI_WORTH_NS. A thief
+ * is awake if the traps were set since the last step, or if S counts a searcher. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->unwanted;
@@ -9492,7 +9498,7 @@ struct wsqi_loop {
     void *arg;
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
-    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS, which wsq_reduce sees by J4 */
+    wsqi_a32 stopped; /* 0; 1 after wsq_loop_stop; or WSQI_LOOP_LACKS, seen after the joins (J4) */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
@@ -9534,10 +9540,11 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Shall half of the range be public before a thief asks? Not if a grain was given. If the time per
- * element is known: yes, if it is above WSQI_HEAVY_NS. Otherwise: yes, if worked_ns says that the
- * range is a half (a thief has asked), and more threads are free than `self` has public jobs.
- * (wsqi_active: for each guest at work, one sleeping permit must stay asleep.) */
+/* Shall half of the range be public before a thief asks? Not if a grain was given. If the time of
+ * the range is known: yes, if an element takes longer than WSQI_HEAVY_NS. If it is unknown, two
+ * things must be true: the range is a half (worked_ns is not 0), so a thief has asked before; and
+ * more threads are free than `self` has public jobs. Searchers are free, and so are sleeping
+ * permits, except one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -9577,8 +9584,8 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     wsq_fork(&ctx, &upper.job, wsqi_half_run);
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
-    if (heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX)) /* as long as the lower half */
-        upper.left_ns = wsqi_clock_ns() - pace->looked_ns;
+    if (heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX))
+        upper.left_ns = wsqi_clock_ns() - pace->looked_ns; /* what the lower half has taken */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
     if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
@@ -9793,7 +9800,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         listing->hooks.event(listing->hooks.user, event, worker, subject, value);
 }
 
-/* Makes the list's hook the pool's, before the workers start. False: no memory. */
+/* Sets the pool's hook to wsqi_list_event, before the workers start. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
     pool->listing->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
@@ -9890,8 +9897,8 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* Writes how many tasks are in `ready` of a lane, and of `more` other lanes of the global queue. A
- * "+" says that there are tasks in `incoming`, too. */
+/* Writes the number of tasks in `ready`: of one lane, or of the global queue's 1 + `more` lanes
+ * together. A "+" says that there are tasks in `incoming`, too. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
@@ -10218,7 +10225,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Lent threads may be gone, a caller_runs pool starts none: this thread cancels tasks. */
+        /* A lend_only or caller_runs pool may have no thread to cancel tasks, so this one does. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
@@ -10457,7 +10464,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
     pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* how many lanes */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
-    /* one lane, where tasks of the global queue must stay in order */
+    /* Where the tasks of the global queue must stay in order, it has only one lane. */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
