@@ -4859,7 +4859,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 /* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
  * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
  * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
- * only the first of these is offered: a second one shows that no waiting thread took the first.) */
+ * they are called for the first of these permits only: if two sleep, no thread took the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -4896,7 +4896,8 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone and finds the task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
-        uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
+        /* I3: what each joiner did before it set its bit is visible. Pairs with I5. */
+        uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0);
         for (; mask != 0; mask &= mask - 1)
             wsqi_call(pool, wsqi_block(pool, w * 64 + wsqi_lowest_bit(mask)));
     }
@@ -4973,8 +4974,9 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: as in wsqi_notify. Besides, either this thread sees that a thief has taken the older
-     * tasks, or the thief sees the new task, and notifies (wsqi_search_end, wsqi_notify_rest). */
+    /* I6: either this thread sees a sleeper in S, or the sleeper's last look finds the new task.
+     * And either this thread sees that a thief has taken the older tasks, or the thief sees the
+     * new task, and notifies (wsqi_search_end, wsqi_notify_rest). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
@@ -5028,10 +5030,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts the queued tasks in all lanes, then at up to `most` workers, until it has enough: at the
- * caller first, then at the worker from which it stole last, and those after that one. where: two
- * workers that have tasks, or NULL. If there is no watcher, a full LIFO slot, a timer and a free
- * driver count, too: they need a watcher. Relaxed: the caller's full barrier orders the reads. */
+/* Counts the queued tasks in all lanes, then at up to `most` workers: at the caller, at the worker
+ * from which it stole last, and at those after that one, until two workers have tasks (where: these
+ * two, or NULL) and the count reaches 2 * WSQI_WAKES. If there is no watcher, a full LIFO slot, a
+ * timer and a free driver count, too: they need one. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5061,7 +5063,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
 /* Is a thread free for a job? For each guest at work one permit stays asleep, because the guest
  * works in place of the thread that could use it. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
-    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
+    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
@@ -5117,7 +5119,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* As wsqi_pass_on, but only for jobs. */
+/* Called after a full barrier. Wakes threads for public jobs, or asks workers to publish some. */
 static void wsqi_pass_jobs(wsq_pool *pool) {
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
@@ -5139,8 +5141,9 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Besides, if another worker takes a guest's job, it sees what this
-     * one has finished, or this one sees the guest in S: so one of them notices a quiet pool. */
+    /* W4: either this thread sees a thread in wsq_pool_wait, or that one sees what this thread has
+     * finished. Pairs with W5. And either a worker that takes a guest's job sees what this thread
+     * has finished, or this thread sees the guest in S. So one of the two notices a quiet pool. */
     wsqi_fence_rmw();
     /* Which thread checks for a quiet pool? A permit that S counts neither as sleeping nor as
      * searching is held by a thread with work, which comes here later; so only the last thread
@@ -5311,8 +5314,8 @@ static void wsqi_wake_self(wsqi_worker *self) {
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Both threads have taken an idle thread out of S, so this one puts one back. Relaxed: the
-          * waker has counted this thread as a searcher, so this thread will look. */
+    else /* This thread and its waker have each taken an idle thread out of S, so one is put back.
+          * Relaxed: a producer that misses it counts this thread as a searcher, which will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
@@ -5469,14 +5472,14 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         self->use = WSQI_USE_COMMON;
         /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this thread sees a permit that is given back now, or its giver counts this
-         * thread only in S, not in `coming`, too. Otherwise a permit could lack a thread unseen. */
+        /* I8: either this thread sees a permit that is given back now, or the giver sees the lower
+         * `coming`. Otherwise the giver could count this thread twice, and start no other one. */
         wsqi_fence_rmw();
         (void)wsqi_thread_ready(pool, 0);
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->robs_slots = false;
-    self->permit = self->searching = true; /* for when it is woken; wsqi_wake_self sets both anew */
+    self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self sets both anew */
     /* The driver and the watch come before the look for work. Otherwise wsqi_pass_on would take a
      * timer, a full slot or the free driver for work, and wake a thread for it. */
     wsqi_driver_rest(self, s);
@@ -5486,8 +5489,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* may wake this very thread */
-        /* P4: as in wsqi_duty_end. Besides, a thread that forks its first job now sees that this
-         * one asks for jobs. Otherwise the job would stay private. */
+        /* P4: this thread sees the pool stop, or the shutdown sees it asleep. And a thread that
+         * forks its first job now sees that this one asks for jobs, and publishes the job. */
         wsqi_fence_sc();
         wsqi_check_still(pool);
     }
@@ -5506,12 +5509,12 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    wsqi_fence_sc(); /* P4: as wsqi_woke says. I6: for wsqi_notify_tasks below */
+    wsqi_fence_sc(); /* P4: this thread sees the pool stop, or is seen awake. I6: a look follows. */
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
     /* Another thread may have to watch now. A searcher looks for that when its search ends (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
-    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* P6: no thread reads an old 1 later */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* P6: the next sleep makes it visible. */
 }
 
 /* ==========================================================================
@@ -5556,8 +5559,8 @@ static inline void *wsqi_queue_pop(wsqi_worker *self) {
     return item != NULL ? item : wsqi_ring_pop(&self->ring);
 }
 
-/* The owner adds a new task. False: it belongs into the global queue, for the order or for want of
- * room. (Tasks that yield or come from the global queue go to the ring in any pool.) */
+/* The owner adds a new task. False: its queue has no room, or `order` is WSQ_SHARED, so the task
+ * goes to the global queue. (Tasks that yield or come from there never go to the deque.) */
 static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
     if (self->order == WSQ_FIFO) return wsqi_ring_push(&self->ring, task);
     return self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
@@ -5642,7 +5645,7 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
 
 /* The owner calls this when it has filled its slot and tasks take long: wakes an idle thread, which
  * may take the task. After four calls in a row for which no thief took the task, only every 16th
- * call wakes a thread. (I6: the exchange that filled the slot is the read-modify-write.) */
+ * call wakes a thread. (I6: wsqi_notify_rmw follows the exchange that filled the slot.) */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
@@ -5676,7 +5679,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 /* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
  * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
  * blocks. (A test with n workers spawns n tasks that block, then others. With batches, in 9 of 10
- * new pools one of the others began before the n-th task. In a new pool tasks count as long: a
+ * new pools one of the others began before the n-th task. A new pool takes tasks for long ones: a
  * worker's average begins at 50 us.) The bounds are guesses: with one lane for up to 15 simulated
  * workers they cost about 2%, and they would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
@@ -5732,9 +5735,9 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 /* After this many WSQ_HIGH tasks in a row, the next one is of another kind. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* The owner takes a WSQ_HIGH task; or a task that is pinned to it, but only after every second
- * streak of WSQ_HIGH tasks (a streak may be empty). dry: the owner has nothing else to do, so it
- * takes either kind at any time. */
+/* The owner takes a WSQ_HIGH task. When WSQI_HIGH_STREAK of these have run in a row, or none is
+ * queued, the streak ends; at the end of every second streak the owner takes a task that is pinned
+ * to it. dry: the owner has nothing else to do, so it takes either kind at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5786,7 +5789,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Not earlier: the read is slow, because each spawn of the victim writes that cache line. */
+    /* A slow read, so it comes last: each spawn of the victim writes the cache line of `run`. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5957,7 +5960,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     if (pinned) {
         /* The pinned worker itself is woken, from wsqi_sleep or a wait (caller_runs: worker 0). */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
-        wsqi_fence_rmw(); /* P4: as in wsqi_check_over */
+        wsqi_fence_rmw(); /* P4: this thread sees the pool's end, or a sweep sees the task. */
     } else {
         wsqi_notify_rmw(pool);
     }
@@ -6001,8 +6004,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* Opens a done task's `after` for new edges: a spawn has claimed the task, or it was poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: the caller has passed an acquire (T6; in wsqi_task_poison E4 or, in a graph, K4).
-     * Until the store, other threads can only store CLOSED, so no compare-and-swap is needed. */
+    /* Relaxed: by an acquire of the caller (T6; in wsqi_task_poison E4 or, in a graph, K4) CLOSED
+     * is visible here. Other threads leave CLOSED as it is, so no compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
@@ -6064,7 +6067,7 @@ static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t co
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, 0u - count);
     } else {
-        /* Relaxed: as in wsqi_admit. */
+        /* Relaxed: no task has run, so only the count matters. W4 in the next call orders it. */
         wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
         wsqi_check_quiet(pool);
     }
@@ -6076,7 +6079,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
         wsqi_a64 *word = &wsqi_share(pool, i)->outside;
         uint64_t outside = wsqi_load_hint(word);
-        /* Relaxed: as in wsqi_admit. */
+        /* Relaxed: bit and count are one word, so each spawn is in the count or sees the bit. */
         while (!(outside & 1) && !wsqi_cas_rlx(word, &outside, outside + 1)) {}
     }
 }
@@ -6090,7 +6093,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* with a barrier: searchers may have missed tasks that moved */
+        wsqi_notify(pool); /* Needs a full barrier: searchers may have missed tasks that moved. */
     }
     wsqi_check_over(pool);
 }
@@ -6410,7 +6413,8 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
 static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     uint64_t first = WSQI_NEVER;
     for (unsigned i = 0; i < pool->workers; i++) {
-        uint64_t next = wsqi_load_sc(&pool->timers[i].next); /* N2: as in wsqi_timers_raise */
+        /* N2: the second look of wsqi_timers_raise sees each time stored before timer_next rose. */
+        uint64_t next = wsqi_load_sc(&pool->timers[i].next);
         if (next < first) first = next;
     }
     return first;
@@ -6486,8 +6490,9 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Locks and returns the pool's lists in which the timer is set or has fired, else this thread's.
- * Marks the timer as set there. *where becomes its former `timers`. NULL: another pool has it. */
+/* Finds the lists of this pool in which the timer is set or has fired; if there are none, takes the
+ * lists of the calling thread. Locks these lists, marks the timer as set in them, and returns them.
+ * *where becomes the former timer->timers. NULL: the timer is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6540,7 +6545,7 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
         if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
-        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3: as in wsqi_timer_fire */
+        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3: now the timer may be freed. */
         if (!forked) wsqi_unlock(timers->pool, &timers->lock);
         if (same) return set;
     }
@@ -6606,7 +6611,7 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1: if done, what the task did is visible; W3: else its spawn is. Pairs with T2, T6. */
+        /* T1: a done task's result is visible; W3: a spawned task's pool is. Pairs with T2, T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6642,7 +6647,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* its end may have missed AWAITED, and so left the edges */
+        edge = wsqi_task_close(task); /* edges are still here if the task's end missed AWAITED */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -6675,10 +6680,10 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
-        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2: as in wsqi_task_finish */
+        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2: the result is visible. */
     bool poisons = wsqi_task_poisons(task, state);
     wsq_edge *edges = wsqi_task_close(task);
-    wsqi_store_rel(&task->state, state); /* T2: as above. The task's memory may be gone now. */
+    wsqi_store_rel(&task->state, state); /* T2: the result is visible. The task may be freed now. */
     wsqi_edges_resolve(edges, poisons);
     wsqi_call(pool, task);
 }
@@ -6692,12 +6697,12 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The owner queues a task that yielded, or was woken while it ran: if it has a priority or a pin,
- * in the lane for that, else at the back of the owner's ring. But if the ring is full or not in
- * use, the task goes to the first lane of the global queue. It also goes there if it would run
- * next, but that lane holds tasks, because those come first. For a task that will run next no
- * thread is notified. If the owner does something else first, it notifies then: before an
- * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
+/* The owner queues a task that yielded, or was woken while it ran. A task with a priority or a pin
+ * goes to the lane for that. Any other task goes to the back of the owner's ring or, if the ring is
+ * full or not in use, to the first lane of the global queue. If that lane holds tasks, these come
+ * first, so a task that would run next goes there, too. No thread is notified for a task that will
+ * run next. If the owner does something else before that, it notifies then: before an urgent task
+ * (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6850,7 +6855,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
         if (!last && then != NULL) {
             wsqi_chain_push(&group->then, then, wsqi_group_last(then));
             then = NULL;
-            /* K3: the thread that brings the count to zero sees the list. */
+            /* K3: the thread that ends the group sees the tasks that are back in `then`. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
             continue;
         }
@@ -6906,7 +6911,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (is_node) wsqi_node_end(pool, wsqi_local(pool), task, true);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: as in wsqi_count_finished, for the cleanup. */
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a thread that reads it sees what the cleanup did. */
 }
 
 /* The owner counts down, in their group, the ends that it has collected in `ends`. */
@@ -7013,7 +7018,8 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (wsqi_task_is(former, WSQI_TASK_DONE)) {
         wsqi_task_finish(pool, task, former);
     } else {
-        /* T2, T6: as in wsqi_task_finish and wsqi_task_claim. Failure: relaxed, decide again. */
+        /* T2, T6: the task's next spawn sees what this thread wrote, and what a waker wrote before
+         * its wake, which is dropped here. Failure: relaxed, decide again. */
         while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
         if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
     }
@@ -7145,7 +7151,7 @@ static bool wsqi_graph_check(wsq_graph *graph) {
 
 /* Queues the nodes without predecessors; a thread outside queues them as one chain, except those
  * with a priority or a pin. Once the last node is queued, all tasks may end and the graph be freed,
- * so this reads neither after that. */
+ * so this function reads neither after that. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -7200,7 +7206,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_group_up(group); /* so that the group does not end before it knows of the task */
     wsqi_chain_push(&group->then, task, task);
-    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: as in wsqi_group_down */
+    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: the group's end sees `then`. */
     wsqi_group_down(pool, group, 1, 0);
     wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
@@ -7351,8 +7357,8 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: searchers may have missed the stolen tasks while they moved, and the victim does not
-     * notify for a task that it pushes behind others. So after this fence either this thread sees
+    /* I6: searchers may have missed the stolen tasks while they moved, so this thread looks. The
+     * victim does not notify for a task that it pushes behind others; but either this thread sees
      * that task, or the victim sees that the tasks before it are gone, and notifies. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
@@ -7486,7 +7492,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
-    wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
+    wsqi_group_flush(self); /* The check for a quiet pool in wsqi_search_begin needs these ends. */
     /* With a permit the owner becomes a searcher, so that the dispatch's tasks do not wake a thread
      * each; the end of its search wakes threads for all of them. */
     if (self->permit && !self->searching) wsqi_search_begin(self);
