@@ -4046,7 +4046,7 @@ struct wsq_pool {
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
-    unsigned processors;  /* in the process's affinity mask when it created the pool */
+    unsigned processors;  /* on which its threads can run: 1 in a caller_runs pool */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t next; /* caller_runs: the worker that runs the next task */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
@@ -5147,11 +5147,10 @@ static void wsqi_search_begin(wsqi_worker *self) {
     wsqi_fence_rmw();
     /* Which thread checks for a quiet pool? A permit that S counts neither as sleeping nor as
      * searching is held by a thread with work, which comes here later; so only the last thread
-     * checks (in a caller_runs pool only one thread works). But the work of a later thread may be
-     * a guest's job, for which wsq_pool_wait must not wait. So while there are guests, each thread
-     * that has finished tasks since its last search checks, too. */
-    if (pool->config.caller_runs ||
-        wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
+     * checks (in a caller_runs pool wsqi_pump_leave calls all). But the work of a later thread may
+     * be a guest's job, for which wsq_pool_wait must not wait. So while there are guests, each
+     * thread that has finished tasks since its last search checks, too. */
+    if (wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
@@ -5387,11 +5386,10 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
 /* Is a task queued that only this sleeper, the owner, can run: one pinned to it? In a caller_runs
  * pool the first worker sleeps for all workers, so tasks pinned to any of them count. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    for (unsigned i = 0; i < pool->workers && pool->config.caller_runs; i++) {
-        if (!wsqi_inject_empty(&wsqi_block(pool, i)->inbox)) return true;
-    }
-    return !wsqi_inject_empty(&self->inbox);
+    unsigned end = self->pool->config.caller_runs ? self->pool->workers : self->index + 1;
+    for (unsigned i = self->index; i < end; i++)
+        if (!wsqi_inject_empty(&wsqi_block(self->pool, i)->inbox)) return true;
+    return false;
 }
 
 enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
@@ -5778,20 +5776,20 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     /* Stolen tasks may be older than the thief's own, and must not wait behind them. So a thief
      * that has tasks takes only one, and runs it now. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
-    if (self->pool->config.caller_runs || !wsqi_fresh(victim))
+    if (!wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
     wsqi_store_hint(&victim->marks.robbed, 0u);
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since a thread last looked
- * (in a caller_runs pool always). If the theft is early, the task just runs on another core. */
+/* Takes the task of a slot if the slot's owner has begun no task since a thread last looked. If the
+ * theft is early, the task just runs on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
     /* A slow read, so it comes last: each spawn of the victim writes the cache line of `run`. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
-    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
+    if (wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
         return NULL;
     }
@@ -6238,9 +6236,8 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block has no budget: the next block outward has it. A helper's has one. */
-    while (self != NULL && self->index >= self->pool->guest_base && self->use != WSQI_USE_HELPS)
-        self = self->outer;
+    /* A guest's block runs no task itself: the next block outward does. */
+    while (self != NULL && self->frame.task == NULL) self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
     self->frame.budget_left--;
@@ -7368,10 +7365,9 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
  * Returns true if a stolen job has run. Otherwise *task is the stolen task, or NULL. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
-    wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.steal_attempts, 1);
     if (jobs && wsqi_job_steal(self, victim)) return true;
-    if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
+    if (reach == WSQI_JOBS) return false; /* a guest has no tasks, but may be asked */
     *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS);
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
@@ -7383,7 +7379,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    bool all = self->robs_slots || pool->config.caller_runs;
+    bool all = self->robs_slots;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
@@ -7435,10 +7431,8 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 /* ---- turns ---- */
 
 /* Notes the time of this turn. The time since the last turn goes into the average time per task,
- * unless the worker ran dry meanwhile. In a caller_runs pool the interval never changes: the time
- * outside its calls must not count, and the order of tasks must not depend on the clock. */
+ * unless the worker ran dry meanwhile. */
 static void wsqi_turn_clock(wsqi_worker *self) {
-    if (self->pool->config.caller_runs) return;
     uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
     if (self->turn.start != 0) {
         wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
@@ -7468,7 +7462,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsqi_turn *turn = &self->turn;
     unsigned made = wsqi_threads_made(pool);
     uint32_t past = wsqi_head_real(wsqi_load_hint(&self->ring.head)) - turn->tail;
-    if (made == 1 || pool->config.caller_runs || past > UINT32_MAX / 2) return NULL;
+    if (made == 1 || past > UINT32_MAX / 2) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
@@ -7590,12 +7584,11 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
  * S. So S counts the worker as a searcher (if it was not woken as one) only after its first look,
- * and while S counts another searcher, only when the search has failed. In a caller_runs pool, or
- * if the search lasts spin_ns, S always counts it from the first round on: wsqi_search_begin calls
- * the threads in wsq_pool_wait if no task is left, so they need not wait for the search's end. */
+ * and while S counts another searcher, only when the search has failed. But if the search lasts
+ * spin_ns, S counts it from the first round on: wsqi_search_begin calls the threads in
+ * wsq_pool_wait if no task is left, so they need not wait for the search's end. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    bool alone = pool->config.caller_runs;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
@@ -7605,8 +7598,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_place_update(self);
     /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
     if (wsqi_steal_lead(self, task)) return true;
-    if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
-        return true;
+    if (*task == NULL && !self->searching && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
     /* Then it asks the driver; if it looks only once, it soon sleeps in the driver's wait instead.
      * (When it asked before it looked at other workers, an echo server with 8 connections made ten
      * times as many useless calls, and took 0.4 us more for a request; Xeon, KVM.) */
@@ -7615,11 +7607,11 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task != NULL) return false;
     /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
-    if (crowd && !self->searching && !alone && !lasts) rounds = 0;
+    if (crowd && !self->searching && !lasts) rounds = 0;
     /* Then it looks in rounds: urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
-        bool counts = alone || start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
+        bool counts = start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
         if (counts && !self->searching) wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
@@ -7633,8 +7625,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     }
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
-    if (!alone) self->vain = (uint8_t)(self->vain + 1);
-    return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    self->vain = (uint8_t)(self->vain + 1);
+    return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* 0. and 1. Finds a task nearby. It reads two counts of urgent tasks. Unless a turn is due or a
@@ -7750,6 +7742,10 @@ static bool wsqi_pump_run(wsq_pool *pool) {
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
     wsqi_self_set(self);
+    self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
+    self->vain = 0;       /* each search is a whole one */
+    wsqi_slots_mark(self); /* this thread may rob any slot, because no owner is in a task */
+    self->robs_slots = true;
     bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
     wsqi_self_set(former);
@@ -8021,9 +8017,8 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     uint32_t count = helped - self->helped;
     self->helped = helped;
     self->lingered = now;
-    if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->spin_rounds == 1 ||
-        pool->config.driver != NULL || spin_ns == WSQ_SPIN_OFF ||
-        (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
+    if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->config.driver != NULL ||
+        spin_ns == WSQ_SPIN_OFF || (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
         return false;
     return pool->processors > 1 && pool->workers <= pool->processors &&
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
@@ -8195,18 +8190,21 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        if (block->permit && block->use != WSQI_USE_GUEST) wsqi_permit_pass(block);
-        bool queued = !block->permit && wsqi_spill_all(block); /* a guest has no queue */
+        if (block->use == WSQI_USE_GUEST) { /* no queue, and no permit that others could use */
+            if (block->permit) wsqi_permit_give(block);
+            continue;
+        }
+        if (block->permit) wsqi_permit_pass(block);
+        bool queued = !block->permit && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
         if (!block->permit) /* it is gone; keeper takes one that no other thread could use */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
-        else if (block->use == WSQI_USE_GUEST ||
-                 (block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
+        else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
                  block != keeper) {
             wsqi_permit_give(block);
             /* Looks again, because another blocking thread may count on the same idle thread. */
-            if (block->use != WSQI_USE_GUEST) (void)wsqi_thread_ready(block->pool, 0);
+            (void)wsqi_thread_ready(block->pool, 0);
         } else {
             all = false;
         }
@@ -10174,14 +10172,13 @@ static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
-    bool queued = wsqi_queued(pool), left = queued;
+    bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
     /* Maybe no other thread takes the queued tasks, so the one in wsq_pool_shutdown must. */
-    if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
-        wsqi_call(pool, pool);
+    if (left) wsqi_call(pool, pool);
     return !left;
 }
 
@@ -10440,13 +10437,13 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
 }
 
 /* Finds which processors are near, unless the caller gave a topology. Distances do not matter for
- * fewer than three workers, for caller_runs, or if all processors are equally near. */
+ * fewer than three workers, on one processor, or if all processors are equally near. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     wsqi_places *places = &pool->places;
     const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
     places->matter = config->topology != NULL;
     if (places->matter) places->topology = *config->topology;
-    if (places->matter || pool->workers < 3 || config->caller_runs) return;
+    if (places->matter || pool->workers < 3 || pool->processors == 1) return;
     uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
     if (of_cpu == NULL) return; /* no memory: distances are ignored */
     memset(of_cpu, 0, bytes);
@@ -10468,15 +10465,15 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
+    pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
     pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* how many lanes */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* Where the tasks of the global queue must stay in order, it has only one lane. */
-    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
+    if (config->order != WSQ_FIFO || pool->processors == 1 || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
-    pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
     /* On one processor a worker that looks on only delays the thread that has work for it. */
     pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);

@@ -589,8 +589,8 @@ static void room(void) {
         wsqi_worker *self = wsqi_block(pool, 5);
         wsqi_a32 *length = &pool->lanes[WSQ_NORMAL].length;
         self->tune.average_ns = 19999;
-        CHECK_EQ(wsqi_global_room(self, false), order == WSQ_FIFO ? WSQ_RING_CAPACITY + 1 : order == WSQ_LIFO ? 64 : 1);
-        CHECK_EQ(wsqi_global_room(self, true), order == WSQ_FIFO ? WSQ_RING_CAPACITY : 0);
+        CHECK_EQ(wsqi_global_room(self, false), order == WSQ_SHARED ? 1 : WSQ_RING_CAPACITY + 1);
+        CHECK_EQ(wsqi_global_room(self, true), order == WSQ_SHARED ? 0 : WSQ_RING_CAPACITY);
         self->tune.average_ns = 20000;
         for (uint32_t few = 0; few < 2; few++) {
             wsqi_store_sc(length, 16 * MANY - few);

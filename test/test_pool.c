@@ -297,6 +297,34 @@ static void run_and_wait(test_thread *self) {
     for (size_t i = 0; i < test_times(500); i++) CHECK_EQ(wsq_run(self->arg, wait_in_run, NULL), WSQ_OK);
 }
 
+/* Each call finds the one task that can run, at whichever of many workers it is, in its ring or its slot. */
+static wsq_task chain[200], pair[2];
+
+static wsq_poll chain_run(wsq_ctx ctx, wsq_task *task) {
+    if (task + 1 < chain + 200) CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), task + 1), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static wsq_poll pair_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    wsq_wake(&pair[task == pair]);
+    return WSQ_PENDING;
+}
+
+static void caller_runs_finds_all(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 60, .caller_runs = true});
+    for (int i = 0; i < 200; i++) wsq_task_init(&chain[i], chain_run);
+    CHECK_EQ(wsq_spawn(pool, chain), WSQ_OK);
+    for (int i = 0; i < 200; i++) CHECK(wsq_pool_run_one(pool));
+    CHECK(wsq_task_done(&chain[199]));
+    for (int i = 0; i < 2; i++) wsq_task_init(&pair[i], pair_run);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_spawn(pool, &pair[i]), WSQ_OK);
+    for (int i = 0; i < 200; i++) CHECK(wsq_pool_run_one(pool));
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
+
 static void caller_runs_for_many(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2, .caller_runs = true});
     test_threads(3, run_and_wait, pool);
@@ -590,6 +618,7 @@ int main(void) {
     RUN(short_lives);
     RUN(several_pools);
     RUN(caller_runs);
+    RUN(caller_runs_finds_all);
     RUN(caller_runs_for_many);
     RUN(misuse_on_a_worker);
     RUN(outside_submitters);
