@@ -5787,7 +5787,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* A slow read, so it comes last: each spawn of the victim writes the cache line of `run`. */
+    /* This read is slow, so it follows the test: each spawn of the victim writes its cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
