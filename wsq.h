@@ -5560,7 +5560,7 @@ static inline void *wsqi_queue_pop(wsqi_worker *self) {
 /* The owner adds a new task. False: its queue has no room, or `order` is WSQ_SHARED, so the task
  * goes to the global queue. (Tasks that yield or come from there never go to the deque.) */
 static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
-    if (self->order == WSQ_FIFO) return wsqi_ring_push(&self->ring, task);
+    if (WSQI_LIKELY(self->order == WSQ_FIFO)) return wsqi_ring_push(&self->ring, task);
     return self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
 }
 
@@ -8503,16 +8503,18 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
     void *item;
-    if (next != NULL && !wsqi_is_wanted(next, task, group)) ++*left;
-    else if (next == NULL) next = wsqi_deque_take(self);
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
+    if (next != NULL) ++*left;
     while (*left > 0 && (item = wsqi_ring_pop(&self->ring)) != NULL) {
         --*left;
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_ring_return(self, item);
     }
+    next = wsqi_deque_take(self);
+    if (next == NULL || wsqi_is_wanted(next, task, group)) return next;
+    wsqi_push_local(self, next);
     return NULL;
 }
 
@@ -8976,9 +8978,13 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     }
     if (out != NULL) *out = future; /* before the function can run, which may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
-    bool second = self == NULL && out == NULL &&
-                  wsqi_load_hint(&wsqi_share_own(pool)->incoming) != NULL;
-    wsqi_task_queue(pool, self, &future->task);
+    if (self != NULL) { /* a future has no priority or pin */
+        wsqi_push_local(self, &future->task);
+        wsqi_notify_others(self);
+        return WSQ_OK;
+    }
+    bool second = out == NULL && wsqi_load_hint(&wsqi_share_own(pool)->incoming) != NULL;
+    wsqi_inject_tasks(pool, &future->task, &future->task);
     if (second) wsqi_notify_second(pool);
     return WSQ_OK;
 }
