@@ -4067,8 +4067,8 @@ struct wsq_pool {
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added unless the watcher
-     * waits only for timers. It begins a cache line, because `permits`, before it, changes often */
+    /* 1 + index of the watcher, + bits WSQI_WATCHES_*; 0: there is none. It begins a cache line,
+     * because `permits`, before it, changes often */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher, or the next one, looks at the slots */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
@@ -5191,13 +5191,15 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
-#define WSQI_WATCHES_SLOTS 0x80000000u /* not set while the watcher waits only for timers */
+#define WSQI_WATCHES_SLOTS 0x80000000u   /* not set while the watcher waits only for timers */
+#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due, but the watcher saw no sleeping permit */
 
 /* Makes the watcher look again. If there is none, wakes an idle thread, which becomes the watcher.
  * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`.
  * I11: this thread sees a sleeper in S, or the sleeper sees what the caller did, and watches. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
-    if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
+    uint32_t index = (watcher & ~(WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS)) - 1;
+    if (watcher != 0) wsqi_unpark(&wsqi_block(pool, index)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
@@ -5243,14 +5245,31 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
         wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
-    if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10: as above */
+    if (full) wsqi_store_sc(&pool->watcher, watcher |= WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
     /* I10: a timer whose setter saw no watcher is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
-    /* If no permit sleeps, a working thread fires a due timer in its turn, so the watcher waits. */
-    if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
-        timer = now + WSQI_WATCH_NS;
+    if (timer <= now) {
+        /* If no permit sleeps, a working thread fires the due timer in its turn, so the watcher
+         * waits. I10: this thread sees the sleeping permit, or the thread that put it to sleep
+         * makes the watcher look again. Pairs with I11. */
+        wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
+        uint64_t s = wsqi_load_sc(&pool->permits); /* I10: after the store */
+        if (wsqi_sleeping(s) == 0) timer = now + WSQI_WATCH_NS;
+    }
     return timer < until ? timer : until;
+}
+
+/* Does a watcher wait for the next timer, and not for a permit? */
+static bool wsqi_timer_watched(const wsq_pool *pool) {
+    uint32_t watcher = wsqi_load_hint(&pool->watcher);
+    return watcher != 0 && (watcher & WSQI_WATCHES_PERMITS) == 0;
+}
+
+/* The caller has put a permit to sleep. If the watcher waits for one, it looks again. */
+static void wsqi_permit_slept(wsq_pool *pool) {
+    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the change of S */
+    if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_notify_watcher(pool, watcher);
 }
 
 /* ---- the driver ---- */
@@ -5462,10 +5481,10 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread, in its look below, sees the
-     * producer's work. I10: the same for slots. P6: if a thread finds that the pool is still, it
-     * sees what this one did. */
+     * producer's work. I10: the same for slots. P6: a thread that finds the pool still sees this. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
+    wsqi_permit_slept(pool);
     if (self->use == WSQI_USE_COMES) {
         self->use = WSQI_USE_COMMON;
         /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
@@ -7832,7 +7851,9 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
         wsqi_pass_on(pool); /* for jobs, too, because only now a thread is free for them */
     else if (spilled) wsqi_notify_fenced(pool);
-    if (change == WSQI_SLEEPING) wsqi_permit_offer(pool, s + change);
+    if (change != WSQI_SLEEPING) return;
+    wsqi_permit_offer(pool, s + change);
+    wsqi_permit_slept(pool);
 }
 
 /* Sets up a block. False: no memory for its deque. */
@@ -8043,8 +8064,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     uint64_t start = self->lingered, now = start;
     while (seen < WSQI_LINGER_LOOKS && now - self->lingered < WSQI_LINGER_NS &&
            now - start < WSQI_WATCH_NS && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
-           wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs a watcher: */
-           (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_load_hint(&pool->watcher))) {
+           wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
+           (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_timer_watched(pool))) {
         wsqi_thread_yield();
         wsqi_backoff(3, NULL);
         now = wsqi_clock_ns();

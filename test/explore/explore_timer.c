@@ -167,6 +167,32 @@ static void earlier_timer_against_watcher(void) {
     explore_pool_end(pool);
 }
 
+/* A timer is due while no permit sleeps: the watcher sees the one that goes to sleep, or is told. */
+static void look_at_due(void *arg) {
+    uint64_t *until = arg;
+    *until = wsqi_watch_until(wsqi_block(pool, 0), 2000000);
+}
+
+static void due_timer_against_permit(void) {
+    wsq_config config = {.caller_runs = true};
+    wsqi_worker *worker;
+    uint64_t until = 0;
+    begin(1, config);
+    worker = wsqi_block(pool, 0);
+    explore_check(wsqi_sleeping(pool->permits.v) == 0);
+    set_timer(0, 0);
+    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    explore_start(look_at_due, &until);
+    wsqi_add_sc(&pool->permits, WSQI_SLEEPING);
+    wsqi_permit_slept(pool);
+    explore_join();
+    explore_check(until <= 2000000 || worker->parker.token.v == WSQI_TOKEN_HERE);
+    wsqi_store_rlx(&pool->watcher, 0u);
+    wsqi_add_sc(&pool->permits, 0u - (uint64_t)WSQI_SLEEPING);
+    explore_check(wsq_timer_cancel(&items[0].timer));
+    explore_pool_end(pool);
+}
+
 /* ---- the memory of a timer ---- */
 
 /* A task that only its timer wakes, and that frees both when it was woken, though it still ran when the
@@ -326,6 +352,7 @@ int main(void) {
     explore_random("compose: a watcher has work", watcher_has_work, 2000);
     explore_random("compose: a timer against a watcher", timer_against_watcher, 2000);
     explore_random("compose: an earlier timer", earlier_timer_against_watcher, 2000);
+    explore_random("timer: due while a permit goes to sleep", due_timer_against_permit, 2000);
     explore_random("compose: a timer freed when woken", timer_freed_when_woken, 2000);
     explore_random("compose: a timer freed when cancelled", timer_freed_when_cancelled, 2000);
     explore_random("compose: a timer cancelled twice", timer_cancelled_twice, 2000);

@@ -516,6 +516,41 @@ static void cancelled_without_threads(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a timer that is due while the last permit goes to sleep ---- */
+
+static wsq_poll short_timer_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    if (self->runs++ != 0) {
+        self->began = now();
+        return WSQ_DONE;
+    }
+    for (int i = 0; i < 2; i++) {
+        item *one = item_make(current.later * (uint64_t)i);
+        if (i == 0) wsq_task_set_priority(&one->task, WSQ_LOW); /* so a stand-in runs it, and then has the permit */
+        item_spawn(wsq_pool_of(ctx), one);
+        CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    }
+    item_set_timer(wsq_pool_of(ctx), self, self->ns);
+    return WSQ_PENDING;
+}
+
+/* The worker sleeps without a permit, and watches. The stand-in, which has the permit, found nothing before the timer
+ * was due, and sleeps after that. */
+static void due_as_a_permit_goes_to_sleep(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    for (current.later = US; current.later < 20 * US; current.later += US) {
+        for (uint64_t ns = 0; ns < 20 * US; ns += 250) {
+            item *self = item_make(ns);
+            self->task.fn = short_timer_run;
+            item_spawn(pool, self);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK(self->began - self->spawned < ns + 120 * US);
+        }
+    }
+    current.later = 0;
+    wsq_pool_destroy(pool);
+}
+
 /* ---- two calls from outside ---- */
 
 static uint64_t begun[2];
@@ -610,5 +645,6 @@ int main(void) {
     IN_WORLD(drain_waits_for_another_pool);
     IN_WORLD(cancelled_without_threads);
     IN_WORLD(pipelines);
+    IN_WORLD(due_as_a_permit_goes_to_sleep);
     return test_end();
 }

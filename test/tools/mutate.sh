@@ -133,7 +133,7 @@ mutant() { # name
         return
     fi
     $checks && return
-    cp -r $dir/test $dir/bench $dir/$1
+    cp -r $dir/test $dir/bench $dir/examples $dir/$1
     tries=$passes
     [ -n "$proof" ] && tries=$proof_passes
     for try in $tries; do
@@ -160,7 +160,7 @@ worker() { # name ...
     for name; do
         mkdir $dir/$name 2>/dev/null || continue # another worker has it
         mutant $name
-        rm -rf $dir/$name/test $dir/$name/bench $dir/$name/explore_* $dir/$name/test_*
+        rm -rf $dir/$name/test $dir/$name/bench $dir/$name/examples $dir/$name/explore_* $dir/$name/test_*
     done
 }
 
@@ -186,13 +186,10 @@ mkdir -p $dir/test
 cp wsq.h $dir # what is edited meanwhile does not count
 cp test/*.[ch] $dir/test
 cp -r test/stress test/progress $dir/test
-mkdir -p $dir/bench
+mkdir -p $dir/bench $dir/test/explore $dir/examples
 cp -r bench/sim $dir/bench
-mkdir -p $dir/test/explore
 cp test/explore/*.[ch] $dir/test/explore
-cp -r test/progress $dir/test
-mkdir -p $dir/bench
-cp -r bench/sim $dir/bench
+cp examples/*.h $dir/examples
 cp $table $dir/mutants.txt
 table=$dir/mutants.txt
 variants=$dir/variants # "name source flags" of each program that has no source of its own
