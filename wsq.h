@@ -5192,7 +5192,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u   /* not set while the watcher waits only for timers */
-#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due, but the watcher saw no sleeping permit */
+#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due, but the watcher saw no permit asleep */
 
 /* Makes the watcher look again. If there is none, wakes an idle thread, which becomes the watcher.
  * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`.
@@ -5481,7 +5481,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread, in its look below, sees the
-     * producer's work. I10: the same for slots. P6: a thread that finds the pool still sees this. */
+     * producer's work. I10: the same for slots. P6: a thread that finds the pool still sees it. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);

@@ -551,6 +551,40 @@ static void due_as_a_permit_goes_to_sleep(void) {
     wsq_pool_destroy(pool);
 }
 
+static wsq_poll blocks_late_run(wsq_ctx ctx, wsq_task *task) {
+    compute(item_of(task)->ns);
+    block_for(ctx, 5 * MS);
+    return WSQ_DONE;
+}
+
+/* Worker 1, worker 2 and the first stand-in have the permits when the timer is due; the second stand-in watches. Then
+ * worker 1 blocks. */
+static void due_before_a_block(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    for (unsigned i = 0; i < 10; i++) {
+        item *timed = item_make(US), *late = item_make(3 * MS + i * 50 * US);
+        timed->pends = true;
+        late->task.fn = blocks_late_run;
+        item_spawn(pool, timed);
+        nap(MS);
+        item_spawn_on(pool, 0, item_blocks(20 * MS));
+        item_spawn_on(pool, 2, item_blocks(300 * US));
+        item_spawn_on(pool, 1, late);
+        nap(50 * US);
+        item_spawn(pool, item_make(200 * US));
+        nap(30 * US);
+        item_spawn(pool, item_make(20 * US));
+        item_set_timer(pool, timed, 2 * MS);
+        nap(MS);
+        item_spawn_on(pool, 2, item_make(15 * MS));
+        nap(50 * US);
+        item_spawn(pool, item_make(15 * MS));
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(timed->began - late->spawned < late->ns + 100 * US);
+    }
+    wsq_pool_destroy(pool);
+}
+
 /* ---- two calls from outside ---- */
 
 static uint64_t begun[2];
@@ -646,5 +680,6 @@ int main(void) {
     IN_WORLD(cancelled_without_threads);
     IN_WORLD(pipelines);
     IN_WORLD(due_as_a_permit_goes_to_sleep);
+    IN_WORLD(due_before_a_block);
     return test_end();
 }
