@@ -305,6 +305,11 @@
  * promised there: a task never lies in a ring behind one that the same outside thread spawned
  * later, unless a stand-in left it there. (See also its declaration.)
  *
+ * Where tasks spawn others, as in a tree, use WSQ_LIFO: there a worker runs the newest task first,
+ * so few tasks wait at the same time, and their memory stays in the cache. In the default order all
+ * tasks of one level come before those of the next: a tree of 260,000 small tasks took four times
+ * as long.
+ *
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
  * next, and a task that yields comes last.
  *
