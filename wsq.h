@@ -5598,14 +5598,16 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
 /* The owner has no permit from here on, so the tasks of its slot and its queue move to the global
  * queue, in order. Marked tasks, which came from there, go to its front, so that no later task
  * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
- * spawn and block would keep others waiting without end. A long deque stays in place: other workers
- * steal from it, in searches and in their turns (wsqi_take_stuck). True: the caller must notify. */
+ * spawn and block would keep others waiting without end. Unless a lent thread leaves, a long deque
+ * stays in place: other workers steal from it, in searches and in their turns (wsqi_take_stuck).
+ * True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: marked tasks */
     self->lifo_left = 0;
     size_t length = wsqi_queue_length(self);
-    if (length > WSQ_RING_CAPACITY || (length == 0 && item == NULL)) return length != 0;
+    bool stays = length > WSQ_RING_CAPACITY && !wsqi_dismissed(self);
+    if (stays || (length == 0 && item == NULL)) return length != 0;
     for (; item != NULL || (item = wsqi_queue_pop(self)) != NULL; item = NULL) {
         wsq_task *task = wsqi_unmarked(item);
         bool back = (void *)task != item;
@@ -7811,20 +7813,20 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* A thread that starts or goes on takes a permit; false: none sleeps. A guest takes none, but S
- * counts it as at work from here on, so sleepers leave jobs to it. (Rejected: a permit for guests.
- * With one worker, tasks then waited for the run's end, and a cancelling shutdown hung.) */
+/* What S gains when the thread gives its permit back. A guest has none, but S counts it as at work,
+ * so sleepers leave jobs to it. (Rejected: a permit for guests. With one worker, tasks then waited
+ * for the run's end, and a cancelling shutdown hung.) */
+static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
+    return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+}
+
+/* A thread that starts or goes on takes a permit; false: none sleeps. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    uint64_t s = wsqi_load_hint(&pool->permits);
-    if (self->use == WSQI_USE_GUEST) {
-        self->permit = true;
-        wsqi_add_rlx(&pool->permits, WSQI_ACTIVE); /* Relaxed: only a hint for thieves of jobs. */
-        return true;
-    }
-    while (wsqi_sleeping(s) != 0) {
+    uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
+    while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
         /* Relaxed: no later read depends on it. Failure: decide again. */
-        if (!wsqi_cas_rlx(&pool->permits, &s, s - WSQI_SLEEPING)) continue;
+        if (!wsqi_cas_rlx(&pool->permits, &s, s - unit)) continue;
         wsqi_permit_set(self, true);
         return true;
     }
@@ -7845,7 +7847,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
         if (spilled) wsqi_notify_fenced(pool);
         return;
     }
-    uint64_t change = self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+    uint64_t change = wsqi_permit_unit(self);
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     /* W4: either this thread sees a waiter for the pool, and calls it, or the waiter sees which
      * tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for its
@@ -10390,7 +10392,6 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->seed == 0) config->seed = wsqi_clock_ns();
     /* so that a deadline does not wrap */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
-    if (config->caller_runs) config->spin_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
     /* WSQ_SHARED and WSQ_LIFO have an order of their own, so there are no slots. */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
@@ -10412,7 +10413,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
-    for (unsigned i = 0; i < pool->guest_base; i++) /* frees nothing in a pool with rings */
+    for (unsigned i = 0; i < wsqi_blocks(pool); i++) /* frees nothing in a pool with rings */
         if (pool->table[i] != NULL) wsq_deque_fini(&pool->table[i]->deque);
     while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
         pool->future_chunks = chunk->next;
@@ -10508,7 +10509,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                    config->stack_size <= wsqi_stack_default();
     /* On one processor a worker that looks on only delays the thread that has work for it. */
     pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
-    wsqi_store_init(&pool->spin_ns, config->spin_ns);
+    wsq_pool_set_spin(pool, config->spin_ns);
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);
     for (unsigned i = 0; i < pool->workers; i++) {

@@ -187,6 +187,26 @@ static void group_ends_on_leaving(void) {
     pool_end(pool);
 }
 
+/* Also where it has so many tasks that a thread which only blocks would keep them. */
+static wsq_task left[2 * WSQ_RING_CAPACITY];
+
+static wsq_poll spawn_and_go(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 0; i < 2 * WSQ_RING_CAPACITY; i++) CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &left[i]), WSQ_OK);
+    return send_away(ctx, task);
+}
+
+static void leaves_a_long_queue(void) {
+    wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 1, .order = WSQ_LIFO});
+    wsq_task_init(&tasks[0], spawn_and_go);
+    for (int i = 0; i < 2 * WSQ_RING_CAPACITY; i++) wsq_task_init(&left[i], count);
+    CHECK_EQ(wsq_spawn(pool, &tasks[0]), WSQ_OK);
+    CHECK_EQ(wsq_worker_enter(pool), WSQ_OK);
+    CHECK_EQ(wsq_pool_pending(pool), 2 * WSQ_RING_CAPACITY);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK); /* needs no thread */
+    for (int i = 0; i < 2 * WSQ_RING_CAPACITY; i++) CHECK_EQ(wsq_task_wait(&left[i]), WSQ_ERR_CANCELLED);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_lent");
     RUN(threads_are_lent);
@@ -196,5 +216,6 @@ int main(void) {
     RUN(a_drain_waits_for_a_thread);
     RUN(misuse);
     RUN(group_ends_on_leaving);
+    RUN(leaves_a_long_queue);
     return test_end();
 }
