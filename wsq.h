@@ -5830,8 +5830,10 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool ring, bool slot) {
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
-    if (item == NULL && wsqi_has_deque(victim))
-        while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
+    wsq_steal result = item == NULL && wsqi_has_deque(victim) ? WSQ_STEAL_LOST : WSQ_STEAL_EMPTY;
+    /* The owner may take back each of its tasks first, for as long as it likes, so 4 tries. */
+    for (int tries = 0; result == WSQ_STEAL_LOST && tries < 4; tries++)
+        result = wsq_deque_steal(&victim->deque, &item);
     if (item == NULL && slot) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;

@@ -438,6 +438,34 @@ static void limits_of_waits(void) {
     }
 }
 
+/* ---- a thief whose victim takes back each task first ---- */
+
+static void *returns_at_once(void *arg) { return arg; }
+
+static wsq_poll asks_on_run(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 0; i < 3000; i++) {
+        wsq_future *future;
+        CHECK_EQ(wsq_submit(wsq_pool_of(ctx), returns_at_once, NULL, &future), WSQ_OK);
+        CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    }
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static void thief_always_loses(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .order = WSQ_LIFO, .spin_ns = 5 * MS});
+    for (unsigned i = 0; i < 20; i++) {
+        item *asks = item_make(0), *late = item_make(US);
+        asks->task.fn = asks_on_run;
+        item_spawn(pool, asks);
+        nap(100 * US + i * 20);
+        item_spawn(pool, late);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(late->began < late->spawned + 100 * US && late->ended < asks->ended);
+    }
+    wsq_pool_destroy(pool);
+}
+
 /* ---- what a pinned task queues while its worker has no permit ---- */
 
 static wsq_poll queues_first_run(wsq_ctx ctx, wsq_task *task) {
@@ -635,6 +663,7 @@ int main(void) {
     IN_LARGE_WORLD(joiner_beyond_sixty_four);
     IN_WORLD(seekers);
     IN_WORLD(limits_of_waits);
+    IN_WORLD(thief_always_loses);
     IN_WORLD(queued_without_a_permit);
     IN_WORLD(events_beside_a_long_task);
     IN_WORLD(events_without_tasks);

@@ -4,7 +4,7 @@
  * scheduler. From this follows, for each pool, how many of its workers run a function at any moment,
  * and which tasks could run. These are the rules, each a promise of the manual:
  *
- *   idle      a task that can run does not wait for longer than WATCH_NS beside an idle worker
+ *   idle      a task that can run does not wait for longer than WATCH_NS beside an idle worker; or WATCH_SLOT_NS
  *   pinned    nor a pinned one beside an idle worker, if its own runs nothing, or waits in its pool
  *   starved   a task is not overtaken for ever by tasks that could run later than it
  *   wait      a wait returns within WATCH_NS of the end of what it waits for, or of its time-out
@@ -22,18 +22,15 @@
 
 #include "world.h"
 
-/* An idle worker finds a task in a busy worker's slot after 0.5 to 1 ms: it looks twice, 0.5 ms apart. A
- * time-out is 50 us late on this machine, and a worker that is woken in between for another task begins
- * its half millisecond anew. */
-#ifndef WATCH_NS
-#define WATCH_NS (1500 * US)
-#endif
+/* "Immediately": some wake-ups, one after the other. A time-out is 50 us late on this machine. */
+#define WATCH_NS (200 * US)
 
-/* A WSQ_LOW task has every 16th turn: about 16 ms, if other tasks come all the time. */
-#define WATCH_LOW_NS (40 * MS)
+/* An idle worker finds a task that another task has woken or cancelled, in a busy worker's slot, after 0.5 to 1 ms: it
+ * looks twice, 0.5 ms apart, and one that is woken in between for another task begins anew. So with the driver. */
+#define WATCH_SLOT_NS (1500 * US)
 
-/* No operation of a program takes longer, whatever it waits for. */
-#define WATCH_STUCK_NS (400 * MS)
+#define WATCH_LOW_NS (40 * MS)    /* a WSQ_LOW task has every 16th turn: about 16 ms beside other tasks */
+#define WATCH_STUCK_NS (400 * MS) /* no operation of a program takes longer, whatever it waits for */
 
 enum {
     WATCH_POOLS = 2, WATCH_SLOTS = 256, WATCH_WAITS = 64, WATCH_DEPTH = 80,
@@ -262,9 +259,11 @@ static void pool_look(watch_pool *pool, uint64_t t) {
     if (pool_idle(pool) > 0) {
         uint64_t from = latest(pool->idle_since, watch.stalled);
         const watched *oldest = pool->first;
-        uint64_t most = WATCH_NS;
         while (oldest != NULL && oldest->priority == WSQ_LOW) oldest = oldest->next;
-        if (oldest == NULL) oldest = pool->first, most = WATCH_LOW_NS; /* others may come all the time */
+        uint64_t most = oldest == NULL ? WATCH_LOW_NS : WATCH_NS; /* others may come all the time */
+        if (oldest == NULL) oldest = pool->first;
+        bool slot = oldest != NULL && (oldest->cause == FROM_WAKE || oldest->cause == FROM_EVENT || oldest->cancelled);
+        if (slot && most < WATCH_SLOT_NS) most = WATCH_SLOT_NS;
         if (oldest != NULL && t > latest(from, oldest->since) + most)
             watch_fail(idle_rules[oldest->cause], "%s, %s, can run since %.3f ms; of pool %u %u of %u workers run "
                        "(at %.3f ms)", oldest->name, cause_names[oldest->cause], ms(oldest->since),
@@ -280,7 +279,8 @@ static void pool_look(watch_pool *pool, uint64_t t) {
     uint64_t free = latest(stalled, pool->idle_since);
     for (const watched *one = pool->pinned_first; one != NULL; one = one->next) {
         unsigned slot = (unsigned)one->pin;
-        if (pool->busy[slot] + pool->away[slot] == 0 && pool_idle(pool) > 0 && (!pool->lend_only || pool->lent == pool->workers) &&
+        bool all = !pool->lend_only || pool->lent == pool->workers;
+        if (pool->busy[slot] + pool->away[slot] == 0 && pool_idle(pool) > 0 && all &&
             t > latest(latest(one->since, pool->free_since[slot]), free) + WATCH_NS)
             watch_fail("pinned", "%s, pinned to worker %u of pool %u, can run since %.3f ms, and that "
                        "runs nothing (at %.3f ms)", one->name, slot, n, ms(one->since), ms(t));
@@ -309,8 +309,8 @@ static bool pool_works(const watch_pool *pool) {
 /* Does something run on top of the wait that may? With a time-out only what is pinned, or if threads may lack. */
 static bool wait_covered(const waiting *wait) {
     const frame *top = &watch.frames[wait->core][wait->depth];
-    if (watch.depth[wait->core] <= wait->depth) return false;
     bool few = watch.pools[0].few || watch.pools[1].few;
+    if (watch.depth[wait->core] <= wait->depth) return false;
     return few || wait->deadline >= UINT64_MAX - SECOND || top->task == NULL || top->task->pin >= 0;
 }
 
@@ -679,7 +679,7 @@ static void program_stuck(void); /* looks in on everybody */
 static void watch_main(void *arg) {
     (void)arg;
     for (;;) {
-        nap(WATCH_NS / 8);
+        nap(WATCH_NS / 2);
         watch_now();
         memory_look();
         if (watch.last > latest(watch.progress, watch.stalled) + WATCH_STUCK_NS) program_stuck();
