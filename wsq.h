@@ -5434,9 +5434,9 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_hint(&pool->jobs_from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    /* A lent thread is the user's, so its affinity mask is not changed. */
-    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !pool->config.lend_only)
-        wsqi_cpu_leave();
+    /* If the pool has no own threads, this one is the user's: its affinity mask stays. */
+    bool moves = self->beside >= 2 && (self->beside & (self->beside - 1)) == 0;
+    if (moves && wsqi_own_threads(&pool->config) != 0) wsqi_cpu_leave();
 }
 
 /* A woken task waits in the slot until its waker's task ends. If tasks take this long on average,
@@ -5453,7 +5453,7 @@ static inline void wsqi_slot_update(wsqi_worker *self) {
 /* The owner notes whether it holds a permit from here on. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
-    self->asks = !permit || self->pool->config.lend_only;
+    self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
     wsqi_slot_update(self);
     /* A pool's only worker keeps the order of its spawns: until it has fetched all tasks that it
      * left in the global queue, it puts new ones there, too. */
