@@ -5700,24 +5700,25 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
- * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
- * blocks. (A test with n workers spawns n tasks that block, then others. With batches, in 9 of 10
- * new pools one of the others began before the n-th task. A new pool takes tasks for long ones: a
- * worker's average begins at 50 us.) The bounds are guesses: with one lane for up to 15 simulated
- * workers they cost about 2%, and they would cost more with several lanes. */
-static bool wsqi_singly(const wsqi_worker *self) {
-    const wsq_pool *pool = self->pool;
-    return pool->shares == 1 && self->tune.average_ns >= 20000 &&
-           wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
+/* The owner has no task. How many does it take, at most, from a lane that holds few, if tasks take
+ * long? (A new pool takes tasks for long ones: a worker's average begins at 50 us.) If there is one
+ * lane, one task: then tasks start in order, and none waits in a ring behind a task that blocks. (A
+ * test with n workers spawns n tasks that block, then others. With batches, in 9 of 10 new pools
+ * one of the others began before the n-th task.) If there are several lanes, the fewer the less is
+ * left: then the last tasks lie where all workers look, not in rings. (The last of 64 tasks for 64
+ * sleepers begins after the time of 8 wake-ups, not 11.) The bounds are guesses. */
+static uint32_t wsqi_lane_room(const wsqi_worker *self, wsqi_inject *lane) {
+    uint32_t length = wsqi_load_hint(&lane->length), workers = self->pool->workers;
+    bool one = self->pool->shares == 1;
+    if (self->tune.average_ns < 20000 || length >= (one ? 16 : 1) * workers) return UINT32_MAX;
+    return one ? 1 : 1 + 3 * length / workers;
 }
 
 /* How many tasks the owner may take from the global queue: what fits into its ring and, unless it
  * has another task to run now, the one that it runs now. In a WSQ_SHARED pool only that one. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     uint32_t now = has ? 0 : 1;
-    if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
-    return wsqi_ring_room(&self->ring) + now;
+    return self->pool->config.order == WSQ_SHARED ? now : wsqi_ring_room(&self->ring) + now;
 }
 
 /* Step 2 of FINDING WORK: the owner moves a batch from the global queue to its own queue, where
@@ -5728,8 +5729,11 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* changes each turn */
     wsq_task *next = NULL, *one;
     bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
-    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
-        next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
+    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++) {
+        wsqi_inject *lane = wsqi_share(pool, first + i);
+        uint32_t room = runs_first ? wsqi_lane_room(self, lane) : most;
+        next = wsqi_inject_take(pool, lane, room < most ? room : most, &left);
+    }
     if (next == NULL) return task;
     if (left == 0) self->order = pool->config.order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
@@ -7402,9 +7406,14 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 }
 
 /* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all),
- * beginning with a random one. If distances matter, near workers come first, except in a join,
- * where that cuts fib's efficiency on 128 simulated cores from 66 to 36%. True: a job has run. */
-static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
+ * beginning with number `from` ([0]; if distances matter, one for each), and sets `from` for the
+ * next pass: at random, but a thread that S counts as a searcher goes on where it was. (Otherwise
+ * the last of 64 tasks of one worker for 64 sleepers begins after the time of 12 wake-ups, not 10;
+ * if all threads go on, 128 pairs of tasks that wake each other take 550, not 440 ns.) If distances
+ * matter, near workers come first, except in a join, where that cuts fib's efficiency on 128
+ * simulated cores from 66 to 36%. True: a job has run. */
+static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
+                            wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
     bool all = self->robs_slots;
@@ -7414,7 +7423,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
     uint64_t asleep = 0;
     do {
         unsigned visits = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
-        unsigned start = wsq_random_below(&self->random, count);
+        uint32_t *next = &from[ordered ? distance : 0], start = *next % count;
         for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
@@ -7425,6 +7434,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
             if (wsqi_visit(self, victim, reach, jobs, task)) return true;
             visits--;
+            *next = self->searching ? n + 1 : wsq_random_next(&self->random);
         }
     } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
@@ -7620,13 +7630,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
-    uint32_t rounds = short_search ? 1 : UINT32_MAX;
+    uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
+    uint32_t from[WSQI_POLLS] = {any, any, any}; /* where the next pass begins, by distance */
     self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
     if (wsqi_steal_lead(self, task)) return true;
-    if (*task == NULL && !self->searching && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
+    if (*task == NULL && !self->searching && wsqi_steal_pass(self, WSQI_TASKS, from, task))
+        return true;
     /* Then it asks the driver; if it looks only once, it soon sleeps in the driver's wait instead.
      * (When it asked before it looked at other workers, an echo server with 8 connections made ten
      * times as many useless calls, and took 0.4 us more for a request; Xeon, KVM.) */
@@ -7643,7 +7655,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         if (counts && !self->searching) wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
-        bool job = *task == NULL && wsqi_steal_pass(self, reach, task);
+        bool job = *task == NULL && wsqi_steal_pass(self, reach, from, task);
         if (round > 0 && (job || *task != NULL)) self->vain = 0;
         if (job) return true;
         if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
@@ -7654,7 +7666,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
     self->vain = (uint8_t)(self->vain + 1);
-    return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, from, task);
 }
 
 /* 0. and 1. Finds a task nearby. It reads two counts of urgent tasks. Unless a turn is due or a
@@ -9272,9 +9284,10 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
  * uts with 64 and 128 simulated workers: 50 and 38%; without this order 44 and 26%.) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
+    uint32_t from = wsq_random_next(&self->random);
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
            wsqi_help_with(self, wsqi_load_hint(&self->lead)) ||
-           (round % 4 == 0 && wsqi_steal_pass(self, WSQI_JOBS, &none));
+           (round % 4 == 0 && wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
 
 /* In a join: sleeps until the job is done or, if `help`, until another thread calls this one for

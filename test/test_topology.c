@@ -39,6 +39,7 @@ static void put(wsq_pool *pool, unsigned worker) {
     wsqi_store_rlx(&tasks[worker].pool, pool);
     wsqi_count(&wsqi_block(pool, worker)->counters.spawned, 1);
     CHECK(wsq_ring_push(&wsqi_block(pool, worker)->ring, &tasks[worker]));
+    (void)wsqi_fresh(wsqi_block(pool, worker)); /* not any more: the first thief takes it */
 }
 
 static void distances(void) {
@@ -62,7 +63,9 @@ static void thieves_stay_near(void) {
             if (i != me) put(pool, i);
         for (unsigned i = 0; i < WORKERS - 1; i++) {
             wsq_task *task = NULL;
-            CHECK(!wsqi_steal_pass(self, WSQI_SLOTS, &task)); /* it looks at all of them */
+            uint32_t from[3] = {i, i, i};
+            self->robs_slots = true; /* so it looks at all of them */
+            CHECK(!wsqi_steal_pass(self, WSQI_SLOTS, from, &task));
             if (!CHECK(task != NULL)) break;
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)(task - tasks));
             CHECK(distance >= last);
@@ -70,6 +73,30 @@ static void thieves_stay_near(void) {
             wsqi_work(self, task);
         }
         CHECK_EQ(last, 2);
+    }
+    CHECK_EQ(wsq_pool_pending(pool), 0);
+    pool_end(pool);
+}
+
+/* A searcher goes on where its last pass ended, so that it comes to all others, of which each pass
+ * visits some. */
+static void searchers_come_to_all(void) {
+    wsq_pool *pool = still();
+    uint64_t random = test_seed;
+    for (size_t round = 0; round < test_times(40); round++) {
+        unsigned me = test_below(&random, WORKERS), other = (me + 1 + test_below(&random, WORKERS - 1)) % WORKERS;
+        wsqi_worker *self = wsqi_block(pool, me);
+        uint32_t begin = test_below(&random, WORKERS), from[3] = {begin, begin, begin}, passes = 0;
+        wsq_task *task = NULL;
+        put(pool, other);
+        self->searching = true;
+        for (; task == NULL && passes < 2 * WORKERS; passes++) {
+            self->robs_slots = false; /* such a thread visits all in each pass */
+            CHECK(!wsqi_steal_pass(self, WSQI_TASKS, from, &task));
+        }
+        self->searching = false;
+        CHECK(passes <= WORKERS / WSQI_VISITS);
+        if (CHECK(task != NULL)) wsqi_work(self, task);
     }
     CHECK_EQ(wsq_pool_pending(pool), 0);
     pool_end(pool);
@@ -150,6 +177,7 @@ int main(void) {
     test_begin("test_topology");
     RUN(distances);
     RUN(thieves_stay_near);
+    RUN(searchers_come_to_all);
     RUN(near_sleepers_wake_first);
     RUN(places_change);
     RUN(places_known);
