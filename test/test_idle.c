@@ -310,7 +310,7 @@ static void watches(void) {
     CHECK(wsqi_slots_full(pool));
     wsqi_store_sc(&pool->watch_due, (uint64_t)900);
     CHECK_EQ(wsqi_watch_until(self, 1000), 900);
-    CHECK_EQ(wsqi_load_sc(&pool->watcher), 6 | WSQI_WATCHES_SLOTS);
+    CHECK_EQ(wsqi_load_sc(&pool->watcher), 6 | WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS);
     for (int look = 0; look < 3; look++) { /* a task begins after the first look */
         wsqi_slots_mark(self);
         CHECK_EQ(self->robs_slots, look == 2);
