@@ -7494,13 +7494,14 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
  * task, it steals from that thread, as no thread searches while all work. But tasks that this
- * worker's ring held at the earlier turn, or got by a theft since, run first: they may be older. */
+ * worker's ring held at the earlier turn, or got by a theft since, run first: they may be older.
+ * (Not in a WSQ_LIFO pool, which empties rings slowly, and does not run older tasks first.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
     unsigned made = wsqi_threads_made(pool);
     uint32_t past = wsqi_head_real(wsqi_load_hint(&self->ring.head)) - turn->tail;
-    if (made == 1 || past > UINT32_MAX / 2) return NULL;
+    if (made == 1 || (past > UINT32_MAX / 2 && !wsqi_has_deque(self))) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
@@ -10517,7 +10518,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* how many lanes */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* Where the tasks of the global queue must stay in order, it has only one lane. */
-    if (config->order != WSQ_FIFO || pool->processors == 1 || pool->shares == 0) pool->shares = 1;
+    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */

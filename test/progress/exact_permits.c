@@ -158,8 +158,9 @@ static wsq_poll respawns_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* It takes a task from the other one every second turn: the first turn sees which task that is in. */
-static void stuck_tasks(void) {
+/* It takes a task from the other one every second turn: the first turn sees which task that is in. It does
+ * so also while its ring is full of tasks from outside, which its own, newer ones keep waiting. */
+static void stuck_tasks_beside(int others) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .order = WSQ_LIFO});
     item *spawns = item_make(100 * MS), *respawns = item_make(0);
     make_three();
@@ -169,9 +170,16 @@ static void stuck_tasks(void) {
     nap(5 * MS);
     spawns->task.fn = spawns_three_run;
     item_spawn_on(pool, 0, spawns);
+    nap(100 * US);
+    for (int i = 0; i < others; i++) item_spawn(pool, item_make(US));
     wsq_pool_wait(pool);
     for (int i = 0; i < 3; i++) CHECK(three[i]->began - three[i]->spawned < 10 * MS);
     wsq_pool_destroy(pool);
+}
+
+static void stuck_tasks(void) {
+    stuck_tasks_beside(0);
+    stuck_tasks_beside(100);
 }
 
 /* ---- what a block leaves in the worker's queue: nothing ---- */
