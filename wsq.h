@@ -3825,7 +3825,7 @@ typedef struct wsqi_inject {
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, mostly of consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
-    wsqi_a32 helped;                   /* tasks that helpers took; the lock's holder writes */
+    wsqi_a32 helped;                   /* about: tasks that helpers took, or could have taken */
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
 } wsqi_inject;
 
@@ -3916,6 +3916,12 @@ typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
     uint32_t count;    /* how many; two batches at most */
 } wsqi_futures;
+
+/* The lowest two bits of a lease. HELPS: a helper has the block, and is on duty. */
+enum {
+    WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_HELPS,
+    WSQI_LEASE_MASK = WSQI_LEASE_HELPS
+};
 
 typedef enum wsqi_driving {
     WSQI_DRIVING_NOT,
@@ -4024,7 +4030,7 @@ typedef struct wsqi_timers {
 
 /* The threads on duty, which may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
-    wsqi_a32 threads;  /* how many threads are on duty */
+    wsqi_a32 threads;  /* how many threads are on duty, without helpers; see wsqi_on_duty */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
@@ -4446,6 +4452,11 @@ static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     return wsqi_share(pool, wsqi_thread_hash());
 }
 
+/* Benign: if two threads do this at the same time, one of the two tasks is not counted. */
+static void wsqi_helped_one(wsqi_inject *lane) {
+    wsqi_store_hint(&lane->helped, wsqi_load_hint(&lane->helped) + 1);
+}
+
 /* Takes at most `most` tasks, and at most a fair share (4 to 64), as a chain, oldest first. Returns
  * NULL if there are none, or another thread holds the lock. *left: how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
@@ -4707,13 +4718,33 @@ static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_woke(pool);
 }
 
-/* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
+/* How many threads are on duty. duty.threads does not count helpers: for each, the lease of its
+ * block says so. But a helper that sleeps in a wait takes one off duty.threads, as others do. */
+static uint32_t wsqi_on_duty(const wsq_pool *pool) {
+    /* P5: what threads off duty did is visible. Pairs with P6. */
+    uint32_t threads = wsqi_load_acq(&pool->duty.threads);
+    for (unsigned i = 0, made = wsqi_guests_made(pool); i < made; i++) {
+        /* P5: as above */
+        uint32_t lease = wsqi_load_acq(&wsqi_block(pool, pool->guest_base + i)->lease);
+        threads += (lease & WSQI_LEASE_MASK) == WSQI_LEASE_HELPS;
+    }
+    return threads;
+}
+
+/* The thread has gone off duty, and passed a full barrier (P4): it sees the pool stop, or the
+ * shutdown sees it off duty. If the pool is over, the last one calls all waiting threads. */
+static void wsqi_duty_over(wsq_pool *pool) {
+    wsqi_check_still(pool);
+    if (wsqi_load_fenced(pool->phase) == WSQI_PHASE_OVER && wsqi_on_duty(pool) == 0)
+        wsqi_call(pool, NULL);
+}
+
+/* The thread goes off duty. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: a thread that sees this one off duty sees what its tasks and cleanups did (P5). */
-    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
-    wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
+    wsqi_add_acqrel(&pool->duty.threads, 0u - 1u);
+    wsqi_fence_rmw(); /* P4: as wsqi_duty_over says */
+    wsqi_duty_over(pool);
 }
 
 /* ==========================================================================
@@ -5416,8 +5447,6 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
     return false;
 }
 
-enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
-
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
@@ -5510,7 +5539,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
-        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* may wake this very thread */
+        if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* or JOINED is set */
         /* P4: this thread sees the pool stop, or the shutdown sees it asleep. And a thread that
          * forks its first job now sees that this one asks for jobs, and publishes the job. */
         wsqi_fence_sc();
@@ -7923,6 +7952,12 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
+/* The helper goes on duty (WSQI_LEASE_HELPS) or off duty. The caller then passes a full barrier. */
+static void wsqi_lease_mark(wsqi_worker *self, uint32_t mark) {
+    /* P6: as in wsqi_duty_end. */
+    wsqi_store_rel(&self->lease, (wsqi_load_own(&self->lease) & ~(uint32_t)WSQI_LEASE_MASK) | mark);
+}
+
 /* The thread enters a block that it has taken, its innermost one until wsqi_block_leave. */
 static void wsqi_block_enter(wsqi_worker *block) {
     block->outer = wsqi_self_get();
@@ -8084,8 +8119,9 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
      * searcher, which looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
     uint64_t start = self->lingered, now = start;
-    while (seen < WSQI_LINGER_LOOKS && now - self->lingered < WSQI_LINGER_NS &&
-           now - start < WSQI_WATCH_NS && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
+    while ((seen < WSQI_LINGER_LOOKS || pool->workers < pool->processors) &&
+           now - self->lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
+           wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
            wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
            (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_timer_watched(pool))) {
         wsqi_thread_yield();
@@ -8100,8 +8136,9 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
         bool work = amount > (size_t)fresh || wsqi_look_jobs(pool) != NULL;
         seen = amount > 1 ? WSQI_LINGER_LOOKS : work ? seen + 1 : 0;
+        if (seen >= WSQI_LINGER_LOOKS && wsqi_permit_take(self)) return true;
     }
-    return seen == WSQI_LINGER_LOOKS && wsqi_permit_take(self);
+    return false;
 }
 
 /* The loop of a worker, a stand-in or a lent thread, which is on duty. It runs what it finds;
@@ -8403,6 +8440,9 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         }
     }
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
+    /* The pool's only worker took the task. If it lingers from now on, threads outside run the
+     * tasks that they wait for. (A spawn and its wait take 0.10, not 0.42 us.) */
+    if (pool->workers == 1 && wsqi_wait_called(wait)) wsqi_helped_one(wsqi_share_own(pool));
 }
 
 /* The thread sleeps until it is called, or until its deadline, or wakes up for no reason. */
@@ -8493,7 +8533,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what tasks and cleanups did is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5: as above */
+    return wsqi_on_duty(pool) == 0;
 }
 
 /* If tasks wait for each other, wsq_pool_wait reports that only if nothing changes for this time,
@@ -8577,13 +8617,35 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
+/* A helper takes the task if it is the lane's newest, without the lock. All tasks below it come
+ * with it, and go back, marked, because they are older than tasks queued since. In a pool with one
+ * worker the task goes back, too, unless it is alone: there tasks start in order. */
+static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) {
+    wsq_task *oldest = task, *next;
+    void *newest = task;
+    /* G2: as in wsqi_inject_collect. Failure: the task is not the newest. */
+    if (!wsqi_cas_acq(&lane->incoming, &newest, NULL)) return false;
+    for (; (next = wsqi_unmarked(wsqi_get(&oldest->next))) != NULL; oldest = next)
+        wsqi_set(&oldest->next, (wsq_task *)wsqi_marked(next));
+    bool takes = oldest == task || pool->workers > 1;
+    next = takes ? wsqi_get(&task->next) : (wsq_task *)wsqi_marked(task);
+    if (takes) wsqi_helped_one(lane);
+    if (next == NULL) return true;
+    wsqi_chain_push(&lane->incoming, next, oldest);
+    wsqi_notify(pool); /* others may have missed the tasks while they were away */
+    return takes;
+}
+
 /* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is
  * queued. A pool with one worker starts tasks in order, so only the oldest may be taken. With more
  * workers, older tasks may stay in the lane: their spawns have notified workers. */
-static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
+static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
+    if (task != NULL && wsqi_load_hint(&lane->incoming) == task &&
+        wsqi_load_hint(&lane->length) == 0 && wsqi_take_newest(pool, lane, task))
+        return task;
     for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
         if (++tries == 100) return NULL;
         wsqi_pause();
@@ -8600,7 +8662,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const w
         else wsqi_set(&before->next, wsqi_get(&next->next));
         if (lane->last == next) lane->last = before;
         left--;
-        wsqi_store_locked(&lane->helped, wsqi_load_locked(&lane->helped) + 1);
+        wsqi_helped_one(lane);
     }
     wsqi_store_locked(&lane->length, left);
     wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
@@ -8610,7 +8672,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const w
 
 /* A helper runs the awaited task once, or tasks of the group, while it has a permit: at most as
  * many as fit into a ring, because they may spawn others for ever. */
-static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
+static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
         (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE); /* as a worker does in its turn */
@@ -8630,7 +8692,7 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
  * help 8 tasks of 1.3 us take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: after
  * 16 waits for single tasks, the thread's spawns wake no worker. A spawn and its wait then took 0.2
  * instead of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
-static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
+static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
         if (self->wait_depth++ < WSQI_WAIT_DEPTH)
@@ -8645,11 +8707,17 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
         return;
     self->use = WSQI_USE_HELPS;
     wsqi_block_enter(self);
-    wsqi_duty_begin(pool);
-    if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
+    wsqi_lease_mark(self, WSQI_LEASE_HELPS);
+    if (wsqi_permit_take(self)) {
+        wsqi_fence_rmw(); /* P4: as wsqi_woke says */
+        wsqi_woke(pool);
+        wsqi_help_run(self, task, group, wsqi_base(self));
+    }
+    wsqi_lease_mark(self, WSQI_LEASE_HERE);
+    /* P4, by the full barrier in either function: as wsqi_duty_over says */
     if (self->permit) wsqi_permit_give(self);
     else wsqi_check_quiet(pool); /* it has lost its permit, but may have ended the last task */
-    wsqi_duty_end(pool);
+    wsqi_duty_over(pool);
     self->use = WSQI_USE_COMMON;
     wsqi_block_leave(self);
 }
@@ -10220,8 +10288,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
 /* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. */
 static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
-    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
-    if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
+    if (wsqi_idle(s) != wsqi_on_duty(pool)) return false; /* a thread that searches is not idle */
     bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);

@@ -467,6 +467,44 @@ static void out_of_a_lane(void) {
     pool_end(pool);
 }
 
+/* The awaited task is the lane's newest: it needs no lock. Older ones stay, in order, in front of later ones. */
+static void newest_of_a_lane(void) {
+    wsq_pool *pool = still(2, WSQ_FIFO);
+    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    wsqi_worker *sleeper = wsqi_block(pool, 1);
+    for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
+    for (int older = 0; older <= 3; older += 3) {
+        for (int i = 0; i <= older; i++) CHECK_EQ(wsq_spawn(pool, of(i)), WSQ_OK);
+        wsqi_store_sc(&lane->lock, 1u);
+        wsqi_or_sc(&pool->sleepers[0], wsqi_bit(sleeper));
+        wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
+        CHECK(wsqi_take_awaited(pool, of(older), NULL) == of(older));
+        CHECK_EQ(wsqi_inject_empty(lane), older == 0);
+        /* It wakes another thread for the older ones. */
+        CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), older ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
+        wsqi_store_sc(&pool->permits, (uint64_t)0);
+        wsqi_store_sc(&pool->sleepers[0], (uint64_t)0);
+        wsqi_store_sc(&lane->lock, 0u);
+        wsqi_chain_push(&lane->incoming, of(older), of(older));
+        if (older == 0) CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
+    CHECK_EQ(wsqi_load_acq(&lane->helped), 2);
+    CHECK(wsqi_take_awaited(pool, of(9), NULL) == NULL);
+    CHECK(is_list(lane->ready, (const int[]){0, 1, 2, 3, -1}) && lane->last == of(3));
+    CHECK_EQ(wsq_spawn(pool, of(4)), WSQ_OK);
+    wsqi_store_sc(&lane->lock, 1u);
+    CHECK(wsqi_take_awaited(pool, of(4), NULL) == NULL); /* older ones wait, so it needs the lock */
+    wsqi_store_sc(&lane->lock, 0u);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    pool->workers = 1;
+    for (int i = 0; i < 3; i++) CHECK_EQ(wsq_spawn(pool, of(i)), WSQ_OK);
+    CHECK(wsqi_take_awaited(pool, of(2), NULL) == NULL); /* with one worker, not before older ones */
+    CHECK(is_list(lane->ready, (const int[]){0, 1, 2, -1}));
+    pool->workers = 2;
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    pool_end(pool);
+}
+
 /* The awaited task out of the own queue; others that were in front of it go to the back. */
 static void out_of_the_own_queue(void) {
     wsq_pool *pool = still(2, WSQ_FIFO), *lifo = still(2, WSQ_LIFO);
@@ -523,6 +561,7 @@ static void to_the_global_queue(void) {
 int main(void) {
     test_begin("test_help");
     RUN(out_of_a_lane);
+    RUN(newest_of_a_lane);
     RUN(out_of_the_own_queue);
     RUN(to_the_global_queue);
     RUN(no_more_than_workers);

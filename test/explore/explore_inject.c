@@ -192,6 +192,29 @@ static void settled(void) {
     end_bare();
 }
 
+/* A helper takes the newest task, whichever it is, in passing; the older ones go back, and none is lost. */
+static void passer(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        entry *it = &entries[explore_choose(made + 1) % ENTRIES];
+        if (!wsqi_take_newest(&bare, &bare.lanes[WSQ_NORMAL], &it->task)) continue;
+        explore_check(wsqi_get(&it->number) == it - entries + 1);
+        explore_check(!it->taken);
+        it->taken = 1;
+    }
+}
+
+static void in_passing(void) {
+    begin_bare();
+    bare.workers = 1 + (unsigned)explore_choose(2);
+    explore_start(passer, NULL);
+    explore_start(small_consumer, NULL);
+    push_two();
+    push_one();
+    explore_join();
+    end_bare();
+}
+
 static void small(void) {
     begin_bare();
     push_one();
@@ -468,6 +491,7 @@ int main(void) {
     explore_random("inject: back first", back_first, 10);
     explore_random("inject: never empty", never_empty, 100000);
     explore_random("inject: producers that settle", settled, 200000);
+    explore_random("inject: the newest, in passing", in_passing, 100000);
     explore_exhaust("inject: small", small, 3);
     explore_random("compose: high and low", high_and_low, 2000);
     explore_random("compose: pinned", pinned, 2000);
