@@ -505,6 +505,21 @@ static void newest_of_a_lane(void) {
     pool_end(pool);
 }
 
+/* On one processor a wait with a time-out does not look for its end, since it would hold the awaited worker up. */
+static void looks(void) {
+    wsq_pool *pool = still(1, WSQ_FIFO);
+    wsqi_wait wait;
+    pool->spin_rounds = 2;
+    for (unsigned processors = 1; processors <= 2; processors++) {
+        pool->processors = processors;
+        wsqi_wait_begin(&wait, pool, pool, 1000);
+        wsqi_wait_look(&wait);
+        wsqi_wait_end(&wait);
+        CHECK_EQ(wsqi_load_acq(&pool->vain_looks), processors - 1);
+    }
+    pool_end(pool);
+}
+
 /* The awaited task out of the own queue; others that were in front of it go to the back. */
 static void out_of_the_own_queue(void) {
     wsq_pool *pool = still(2, WSQ_FIFO), *lifo = still(2, WSQ_LIFO);
@@ -562,6 +577,7 @@ int main(void) {
     test_begin("test_help");
     RUN(out_of_a_lane);
     RUN(newest_of_a_lane);
+    RUN(looks);
     RUN(out_of_the_own_queue);
     RUN(to_the_global_queue);
     RUN(no_more_than_workers);
