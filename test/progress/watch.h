@@ -105,7 +105,7 @@ typedef struct watch_pool {
     bool lend_only, few;             /* few: perhaps no stand-in for each */
     bool ordered;                    /* not WSQ_LIFO */
     bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
-    unsigned running, blocks, live;
+    unsigned running, blocks, live, live_most; /* live: tasks that are spawned and not done */
     uint64_t idle_since;             /* meaningful while it is idle */
     uint64_t room_since;             /* likewise, if threads that sleep in joins count as idle */
     uint64_t joins_until;            /* perhaps one of its threads slept in a join */
@@ -425,12 +425,13 @@ static void watched_init(watched *self, wsq_task_fn fn, unsigned pool, const cha
 }
 
 static void watch_spawning(watched *self) {
+    watch_pool *pool = &watch.pools[self->pool];
     watch_now();
     self->state = WATCH_SPAWNING;
-    watch.pools[self->pool].live++;
+    if (++pool->live > pool->live_most) pool->live_most = pool->live;
     tell("spawns", self->name, 0);
     for (unsigned i = 0; i < WATCH_WAITS; i++) /* a wait for the pool waits for this one, too */
-        if (watch.waits[i].what == watch.pools[self->pool].pool) watch.waits[i].ready = 0;
+        if (watch.waits[i].what == pool->pool) watch.waits[i].ready = 0;
 }
 
 static cause cause_here(cause task, cause outside) {
@@ -636,9 +637,8 @@ static void wait_end(waiting *wait) {
 /* ---- memory ---- */
 
 static void *watch_allocate(size_t size, size_t alignment, void *user) {
-    watch_pool *pool = (watch_pool *)user;
     char *p = (char *)sim_allocate(size + alignment);
-    if (size < WSQ_BLOCK_SIZE) pool->bytes += size;
+    if (size < WSQ_BLOCK_SIZE) ((watch_pool *)user)->bytes += size;
     return p + (alignment - (uintptr_t)p % alignment) % alignment;
 }
 
@@ -647,13 +647,13 @@ static void watch_release(void *memory, size_t size, void *user) {
     if (size < WSQ_BLOCK_SIZE) ((watch_pool *)user)->bytes -= size;
 }
 
-/* Not behind a stall: a thread that holds a lock meanwhile keeps the others from giving back. */
 static void memory_look(void) {
-    if (watch.stalled != 0) return;
+    if (watch.stalled != 0) return; /* a thread that holds a lock meanwhile keeps the others from giving back */
     for (unsigned i = 0; i < WATCH_POOLS; i++) {
         watch_pool *pool = &watch.pools[i];
         if (pool->pool == NULL || pool->closing) continue;
         size_t most = 49152 + (8192 + pool->alive_most * 256) * (pool->workers + 2);
+        most += pool->live_most * 256u; /* a future called in a wait leaves its entry among the tasks for a while */
         if (pool->bytes > pool->bytes_at_start + most)
             watch_fail("memory", "pool %u has grown by %zu bytes; at most %zu futures were alive", i,
                        pool->bytes - pool->bytes_at_start, pool->alive_most);
