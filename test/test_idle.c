@@ -542,9 +542,20 @@ static void steals(void) {
     }
     wsqi_wait_end(&wait);
     wsqi_store_sc(&pool->waiters, 0u);
+    self->help_depth = 0;
+    /* A join looks at all workers in every fourth round, but while guests take the place of all permits
+     * only at its thief, and at the worker from which it stole last. */
+    wsqi_store_init(&jobs[1].thief, 0u);
+    self->robs_slots = true; /* so a pass visits all */
+    for (uint32_t i = 0; i < 16; i++) {
+        bool allowed = i / 4 % 2 == 0, near = i / 8 != 0;
+        wsqi_store_sc(&pool->permits, allowed ? 0 : WSQI_ACTIVE);
+        wsqi_store_sc(&self->lead, near ? victim->index + 1 : 0);
+        wsqi_store_sc(&victim->range, wsqi_range_pack(start + 1, start));
+        CHECK_EQ(wsqi_help(self, &jobs[1], i), near || (allowed && i % 4 == 0));
+    }
     wsqi_store_sc(&pool->permits, (uint64_t)0);
     wsqi_store_sc(&victim->range, wsqi_range_pack(start, start));
-    self->help_depth = 0;
     pool_end(pool);
 }
 
