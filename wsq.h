@@ -8129,8 +8129,11 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         wsqi_backoff(3, NULL);
         now = wsqi_clock_ns();
         helped = wsqi_helped(pool);
+        wsqi_inject *lane = wsqi_share_own(pool);
+        void *item = wsqi_load_hint(&lane->incoming); /* marked: a helper has put it back */
         /* A helper has just taken the last task, so the next one is mostly left to helpers. */
-        bool fresh = helped != self->helped && wsqi_load_hint(&wsqi_share_own(pool)->length) == 0;
+        bool fresh = helped != self->helped && wsqi_load_hint(&lane->length) == 0 &&
+                     (void *)wsqi_unmarked(item) == item;
         if (helped != self->helped) self->lingered = now;
         self->helped = helped;
         if (fresh && ++looks % 4 != 0) continue;

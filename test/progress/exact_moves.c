@@ -524,7 +524,7 @@ static void lingers(void) {
     for (int i = 0; i < 2; i++) { /* the user wants it so */
         pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = spins[i]});
         ask(pool, 1000);
-        nap(20 * US);
+        nap(40 * US);
         CHECK_EQ(searchers(pool), 0);
         wsq_pool_destroy(pool);
     }
