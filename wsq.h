@@ -8447,8 +8447,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         }
     }
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
-    /* If this thread could have helped, but the pool's only worker took the task, the worker should
-     * linger, so that the thread can run the next one. (A spawn and its wait: 0.10, not 0.42 us.) */
+    /* If this thread could have helped, but the pool's only worker was faster, the worker should
+     * linger: then the thread can run the next task. (A spawn and its wait: 0.10, not 0.42 us.) */
     if (pool->workers == 1 && pool->helped && (wait->task != NULL || wait->group != NULL) &&
         wait->deadline == WSQI_NEVER && wsqi_wait_called(wait))
         wsqi_helped_one(wsqi_share_own(pool));
