@@ -5730,25 +5730,25 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* The owner has no task. How many does it take, at most, from a lane that holds few, if tasks take
- * long? (A new pool takes tasks for long ones: a worker's average begins at 50 us.) If there is one
- * lane, one task: then tasks start in order, and none waits in a ring behind a task that blocks. (A
- * test with n workers spawns n tasks that block, then others. With batches, in 9 of 10 new pools
- * one of the others began before the n-th task.) If there are several lanes, the fewer the less is
- * left: then the last tasks lie where all workers look, not in rings. (The last of 64 tasks for 64
- * sleepers begins after the time of 8 wake-ups, not 11.) The bounds are guesses. */
-static uint32_t wsqi_lane_room(const wsqi_worker *self, wsqi_inject *lane) {
-    uint32_t length = wsqi_load_hint(&lane->length), workers = self->pool->workers;
-    bool one = self->pool->shares == 1;
-    if (self->tune.average_ns < 20000 || length >= (one ? 16 : 1) * workers) return UINT32_MAX;
-    return one ? 1 : 1 + 3 * length / workers;
+/* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
+ * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
+ * blocks. (A test with n workers spawns n tasks that block, then others. With batches, in 9 of 10
+ * new pools one of the others began before the n-th task. A new pool takes tasks for long ones: a
+ * worker's average begins at 50 us.) The bounds are guesses: with one lane for up to 15 simulated
+ * workers they cost about 2%. With several lanes, an open load of half of what 128 workers can do
+ * waits 38 us, not 2. */
+static bool wsqi_singly(const wsqi_worker *self) {
+    const wsq_pool *pool = self->pool;
+    return pool->shares == 1 && self->tune.average_ns >= 20000 &&
+           wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
 /* How many tasks the owner may take from the global queue: what fits into its ring and, unless it
  * has another task to run now, the one that it runs now. In a WSQ_SHARED pool only that one. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     uint32_t now = has ? 0 : 1;
-    return self->pool->config.order == WSQ_SHARED ? now : wsqi_ring_room(&self->ring) + now;
+    if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
+    return wsqi_ring_room(&self->ring) + now;
 }
 
 /* Step 2 of FINDING WORK: the owner moves a batch from the global queue to its own queue, where
@@ -5759,11 +5759,8 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* changes each turn */
     wsq_task *next = NULL, *one;
     bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
-    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++) {
-        wsqi_inject *lane = wsqi_share(pool, first + i);
-        uint32_t room = runs_first ? wsqi_lane_room(self, lane) : most;
-        next = wsqi_inject_take(pool, lane, room < most ? room : most, &left);
-    }
+    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
+        next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
     if (left == 0) self->order = pool->config.order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
