@@ -5184,10 +5184,10 @@ static void wsqi_search_begin(wsqi_worker *self) {
     wsqi_fence_rmw();
     /* Which thread checks for a quiet pool? A permit that S counts neither as sleeping nor as
      * searching is held by a thread with work, which comes here later; so only the last thread
-     * checks (in a caller_runs pool wsqi_pump_leave calls all). But the work of a later thread may
-     * be a guest's job, for which wsq_pool_wait must not wait. So while there are guests, each
+     * checks (but in a caller_runs pool one thread acts as every worker). But the work of a later
+     * thread may be a guest's job, for which wsq_pool_wait must not wait: so beside guests each
      * thread that has finished tasks since its last search checks, too. */
-    if (wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
+    if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
@@ -8623,9 +8623,9 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
-/* A helper takes the task if it is the lane's newest, without the lock. All tasks below it come
- * with it, and go back, marked, because they are older than tasks queued since. In a pool with one
- * worker the task goes back, too, unless it is alone: there tasks start in order. */
+/* A helper takes the task, without the lock, if the lane has no other new task. Others come with
+ * it, and all go back, marked, because they are older than tasks queued since. (Rejected: only the
+ * others go back. Then helpers that ask again and again keep them from the workers.) */
 static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) {
     wsq_task *oldest = task, *next;
     void *newest = task;
@@ -8633,13 +8633,13 @@ static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) 
     if (!wsqi_cas_acq(&lane->incoming, &newest, NULL)) return false;
     for (; (next = wsqi_unmarked(wsqi_get(&oldest->next))) != NULL; oldest = next)
         wsqi_set(&oldest->next, (wsq_task *)wsqi_marked(next));
-    bool takes = oldest == task || pool->workers > 1;
-    next = takes ? wsqi_get(&task->next) : (wsq_task *)wsqi_marked(task);
-    if (takes) wsqi_helped_one(lane);
-    if (next == NULL) return true;
-    wsqi_chain_push(&lane->incoming, next, oldest);
+    if (oldest == task) {
+        wsqi_helped_one(lane);
+        return true;
+    }
+    wsqi_chain_push(&lane->incoming, (wsq_task *)wsqi_marked(task), oldest);
     wsqi_notify(pool); /* others may have missed the tasks while they were away */
-    return takes;
+    return false;
 }
 
 /* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is

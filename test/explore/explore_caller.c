@@ -55,6 +55,22 @@ static void pinned_where_the_caller_runs(void) {
     explore_pool_end(pool);
 }
 
+/* One thread runs the last task, and leaves; another one waits for the pool, and comes when that is over. */
+static void run_one(void *arg) {
+    (void)arg;
+    while (wsq_pool_run_one(pool)) {}
+}
+
+static void waits_beside_the_last(void) {
+    begin(2 + (unsigned)explore_choose(2), (wsq_config){.caller_runs = true});
+    spawn(0);
+    explore_start(run_one, NULL);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_join();
+    explore_check(items[0].done);
+    explore_pool_end(pool);
+}
+
 /* Without threads what it keeps may lie in the queue of a worker whose turn it is not. */
 static void pump_all(void *arg) {
     (void)arg;
@@ -151,6 +167,7 @@ int main(void) {
     explore_random("compose: callers wait", callers_wait, 2000);
     explore_random("compose: callers wait inside", callers_wait_inside, 2000);
     explore_random("compose: pinned where the caller runs", pinned_where_the_caller_runs, 1500);
+    explore_random("caller: waits beside the last task", waits_beside_the_last, 1500);
     explore_random("compose: a group on a stack, no threads", keeper_without_threads, 2000);
     explore_random("compose: pinned elsewhere, no threads", pinned_elsewhere_without_threads, 1500);
     explore_random("compose: waits above each other, no threads", waits_above_each_other, 1500);

@@ -540,6 +540,36 @@ static void join_takes_what_it_sees(void) {
     wsq_pool_destroy(joined);
 }
 
+/* ---- a thread asks again and again, another one spawns a task ---- */
+
+static void *returns_nothing(void *arg) { return arg; }
+
+static void asks_main(void *arg) {
+    for (int i = 0; i < 3000; i++) {
+        wsq_future *future;
+        CHECK_EQ(wsq_submit((wsq_pool *)arg, returns_nothing, NULL, &future), WSQ_OK);
+        CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    }
+}
+
+/* The helper takes its own tasks without a look at others; these must not be kept from the worker that lingers. */
+static void one_beside_asks(void) {
+    for (unsigned workers = 1; workers < 4; workers++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = workers});
+        sim_core *asks = outside(asks_main, pool);
+        for (unsigned i = 0; i < 10; i++) {
+            item *one = item_make(US);
+            nap(30 * US + i * 10);
+            item_spawn(pool, one);
+            CHECK_EQ(wsq_task_wait_for(&one->task, 100 * US), WSQ_OK);
+        }
+        sim_join(asks);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 int main(void) {
     test_begin("exact_looks");
     IN_WORLD(looks_once);
@@ -558,5 +588,6 @@ int main(void) {
     IN_WORLD(jobs_for_a_second_permit);
     IN_WORLD(join_takes_what_it_sees);
     IN_WORLD(blocks_of_processors);
+    IN_WORLD(one_beside_asks);
     return test_end();
 }
