@@ -443,7 +443,7 @@ static void limits_of_waits(void) {
 static void *returns_at_once(void *arg) { return arg; }
 
 static wsq_poll asks_on_run(wsq_ctx ctx, wsq_task *task) {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 6000; i++) {
         wsq_future *future;
         CHECK_EQ(wsq_submit(wsq_pool_of(ctx), returns_at_once, NULL, &future), WSQ_OK);
         CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
