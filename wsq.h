@@ -7457,7 +7457,8 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
             /* One read for up to 64 victims: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
-            if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
+            bool sleeps = (asleep & wsqi_bit(victim)) != 0; /* but its long deque may have stayed */
+            if (victim == self || (sleeps && !all && !wsqi_has_deque(victim))) continue;
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
             if (wsqi_visit(self, victim, reach, jobs, task)) return true;
             visits--;

@@ -570,6 +570,27 @@ static void one_beside_asks(void) {
     }
 }
 
+/* ---- a sleeper whose long deque stayed ---- */
+
+static wsq_poll spawns_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 600; i++) item_spawn(wsq_pool_of(ctx), item_make(10 * US));
+    block_for(ctx, 100 * US);
+    return WSQ_DONE;
+}
+
+/* The stand-in has the only permit; it steals from the worker, which sleeps without a permit after 3 ms. */
+static void deque_of_a_sleeper(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = WSQ_LIFO, .spin_ns = 3 * MS});
+    item *spawns = item_make(0);
+    uint64_t start = now();
+    spawns->task.fn = spawns_and_blocks_run;
+    item_spawn(pool, spawns);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(now() - start < 7 * MS);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_looks");
     IN_WORLD(looks_once);
@@ -589,5 +610,6 @@ int main(void) {
     IN_WORLD(join_takes_what_it_sees);
     IN_WORLD(blocks_of_processors);
     IN_WORLD(one_beside_asks);
+    IN_WORLD(deque_of_a_sleeper);
     return test_end();
 }
