@@ -536,7 +536,7 @@ static void heavy_elements_are_public(void) {
     CHECK(published < 300); /* only those around them */
     shape_reverse = false;
     CHECK(shape_takes(some, &published) < 480 * US);
-    CHECK(shape_takes(not_heavy, &published) < 1100 * US);
+    CHECK(shape_takes(not_heavy, &published) < 1130 * US);
     CHECK(published < 100);
     CHECK(shape_takes((shape){0, 8, 0, MS}, &published) < 1100 * US); /* so few are probably heavy */
     shape_workers = 2;
