@@ -3918,12 +3918,6 @@ typedef struct wsqi_futures {
     uint32_t count;    /* how many; two batches at most */
 } wsqi_futures;
 
-/* The lowest two bits of a lease. HELPS: a helper has the block, and is on duty. */
-enum {
-    WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_HELPS,
-    WSQI_LEASE_MASK = WSQI_LEASE_HELPS
-};
-
 typedef enum wsqi_driving {
     WSQI_DRIVING_NOT,
     WSQI_DRIVING_WAIT,  /* the owner is inside the driver's wait */
@@ -4031,7 +4025,7 @@ typedef struct wsqi_timers {
 
 /* The threads on duty, which may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
-    wsqi_a32 threads;  /* how many threads are on duty, without helpers; see wsqi_on_duty */
+    wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
@@ -4719,33 +4713,13 @@ static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_woke(pool);
 }
 
-/* How many threads are on duty. duty.threads does not count helpers: for each, the lease of its
- * block says so. But a helper that sleeps in a wait takes one off duty.threads, as others do. */
-static uint32_t wsqi_on_duty(const wsq_pool *pool) {
-    /* P5: what threads off duty did is visible. Pairs with P6. */
-    uint32_t threads = wsqi_load_acq(&pool->duty.threads);
-    for (unsigned i = 0, made = wsqi_guests_made(pool); i < made; i++) {
-        /* P5: as above */
-        uint32_t lease = wsqi_load_acq(&wsqi_block(pool, pool->guest_base + i)->lease);
-        threads += (lease & WSQI_LEASE_MASK) == WSQI_LEASE_HELPS;
-    }
-    return threads;
-}
-
-/* The thread has gone off duty, and passed a full barrier (P4): it sees the pool stop, or the
- * shutdown sees it off duty. If the pool is over, the last one calls all waiting threads. */
-static void wsqi_duty_over(wsq_pool *pool) {
-    wsqi_check_still(pool);
-    if (wsqi_load_fenced(pool->phase) == WSQI_PHASE_OVER && wsqi_on_duty(pool) == 0)
-        wsqi_call(pool, NULL);
-}
-
-/* The thread goes off duty. */
+/* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: a thread that sees this one off duty sees what its tasks and cleanups did (P5). */
-    wsqi_add_acqrel(&pool->duty.threads, 0u - 1u);
-    wsqi_fence_rmw(); /* P4: as wsqi_duty_over says */
-    wsqi_duty_over(pool);
+    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
+    wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
+    wsqi_check_still(pool);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* ==========================================================================
@@ -5447,6 +5421,8 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
         if (!wsqi_inject_empty(&wsqi_block(self->pool, i)->inbox)) return true;
     return false;
 }
+
+enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
 
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
@@ -7951,12 +7927,6 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
-/* The helper goes on duty (WSQI_LEASE_HELPS) or off duty. The caller then passes a full barrier. */
-static void wsqi_lease_mark(wsqi_worker *self, uint32_t mark) {
-    /* P6: as in wsqi_duty_end. */
-    wsqi_store_rel(&self->lease, (wsqi_load_own(&self->lease) & ~(uint32_t)WSQI_LEASE_MASK) | mark);
-}
-
 /* The thread enters a block that it has taken, its innermost one until wsqi_block_leave. */
 static void wsqi_block_enter(wsqi_worker *block) {
     block->outer = wsqi_self_get();
@@ -8540,7 +8510,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what tasks and cleanups did is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_on_duty(pool) == 0;
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5: as above */
 }
 
 /* If tasks wait for each other, wsq_pool_wait reports that only if nothing changes for this time,
@@ -8714,17 +8684,11 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
         return;
     self->use = WSQI_USE_HELPS;
     wsqi_block_enter(self);
-    wsqi_lease_mark(self, WSQI_LEASE_HELPS);
-    if (wsqi_permit_take(self)) {
-        wsqi_fence_rmw(); /* P4: as wsqi_woke says */
-        wsqi_woke(pool);
-        wsqi_help_run(self, task, group, wsqi_base(self));
-    }
-    wsqi_lease_mark(self, WSQI_LEASE_HERE);
-    /* P4, by the full barrier in either function: as wsqi_duty_over says */
+    wsqi_duty_begin(pool);
+    if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
     else wsqi_check_quiet(pool); /* it has lost its permit, but may have ended the last task */
-    wsqi_duty_over(pool);
+    wsqi_duty_end(pool);
     self->use = WSQI_USE_COMMON;
     wsqi_block_leave(self);
 }
@@ -10297,7 +10261,8 @@ static bool wsqi_waits_release(wsq_pool *pool) {
 /* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. */
 static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
-    if (wsqi_idle(s) != wsqi_on_duty(pool)) return false; /* a thread that searches is not idle */
+    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
+    if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);

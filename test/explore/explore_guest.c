@@ -183,27 +183,6 @@ static void canceller(void *arg) {
     for (int i = 0; i < 3; i++) explore_check(items[i].done == 0 || wsqi_get(&items[i].letter) == 1);
 }
 
-/* A thread that sees a helper off duty sees what the helper did. */
-static void goes_off_duty(void *arg) {
-    wsqi_set(&items[0].letter, 1);
-    wsqi_lease_mark((wsqi_worker *)arg, WSQI_LEASE_HERE);
-}
-
-static void off_duty(void) {
-    begin(1, plain);
-    wsqi_worker *helper = wsqi_guest_take(pool, false);
-    uint32_t before = wsqi_on_duty(pool);
-    wsqi_lease_mark(helper, WSQI_LEASE_HELPS);
-    explore_check(wsqi_on_duty(pool) == before + 1);
-    explore_fiber *fiber = explore_start(goes_off_duty, helper);
-    while (wsqi_on_duty(pool) != before) wsqi_pause();
-    explore_check(wsqi_get(&items[0].letter) == 1);
-    explore_join_one(fiber);
-    wsqi_block_enter(helper);
-    wsqi_block_leave(helper);
-    end(0);
-}
-
 /* A thread outside asks for one task after the other, until the pool stops. */
 static void asks_in_a_cancel(void) {
     begin(1 + (unsigned)explore_choose(2), plain);
@@ -284,7 +263,6 @@ int main(void) {
     explore_random("guest: helps", helps, 4000);
     explore_random("guest: helps in a drain", helps_in_a_drain, 3000);
     explore_random("guest: helps in a cancel", helps_in_a_cancel, 3000);
-    explore_random("guest: off duty", off_duty, 500);
     explore_random("guest: asks in a cancel", asks_in_a_cancel, 6000);
     explore_random("guest: asks", asks, 6000);
     explore_random("guest: a worker lingers", lingers, 6000);
