@@ -562,6 +562,7 @@ static void pools_make(void) {
         wsq_driver driver = {device_wait, device_dispatch, device_interrupt, &play.devices[i]};
         if (play.all->driven[i]) config.driver = &driver;
         pool->workers = config.workers;
+        pool->threads = config.caller_runs ? 1 : config.workers;
         pool->few = few_threads(&config);
         pool->ordered = config.order != WSQ_LIFO;
         pool->lend_only = config.lend_only;

@@ -142,7 +142,7 @@ static void config_make(wsq_config *config, uint64_t *random) {
     if (avoids("few")) config->max_standins = 0, config->lend_only = config->caller_runs = false;
     if ((avoids("shared") && config->order == WSQ_SHARED) || (avoids("lifo") && config->order == WSQ_LIFO))
         config->order = WSQ_FIFO;
-    if (config->caller_runs) config->workers = 1;
+    if (config->caller_runs && config->seed % 2 != 0) config->workers = 1;
     if (one_in(random, 6) && !avoids("spin")) config->spin_ns = one_in(random, 2) ? WSQ_SPIN_OFF : 2 * MS;
     if (one_in(random, 5)) config->min_interval = config->max_interval = 2 + below(random, 3);
     if (one_in(random, 8)) config->lifo_cap = one_in(random, 2) ? WSQ_LIFO_OFF : 1;

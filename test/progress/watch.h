@@ -100,7 +100,7 @@ typedef struct watch_loop {
 
 typedef struct watch_pool {
     wsq_pool *pool;
-    unsigned workers;
+    unsigned workers, threads;       /* that run them at the same time */
     unsigned lent;                   /* of a lend_only pool: threads inside */
     bool lend_only, few;             /* few: perhaps no stand-in for each */
     bool ordered;                    /* not WSQ_LIFO */
@@ -186,13 +186,13 @@ static unsigned joins_asleep(unsigned pool) {
 
 /* How many more threads could run jobs? */
 static unsigned pool_room(const watch_pool *pool) {
-    unsigned all = pool->lend_only ? pool->lent : pool->workers;
+    unsigned all = pool->lend_only ? pool->lent : pool->threads;
     unsigned lost = pool->running + (pool->few ? pool->blocks : 0);
     return all > lost ? all - lost : 0;
 }
 
 static unsigned pool_capacity(const watch_pool *pool) {
-    unsigned all = pool->lend_only ? pool->lent : pool->workers;
+    unsigned all = pool->lend_only ? pool->lent : pool->threads;
     unsigned lost = pool->few ? pool->blocks : 0;
     if (watch_joins_sleep && watch.loops != NULL) lost += joins_asleep((unsigned)(pool - watch.pools));
     return all > lost ? all - lost : 0;
