@@ -132,8 +132,7 @@ static struct {
     char rule[16], why[200];
 } watch;
 
-/* Over all programs, in ns: worker-time that was idle beside tasks that could run. */
-static double watch_idle_ns[CAUSES];
+static double watch_idle_ns[CAUSES]; /* over all programs: worker-time that was idle beside tasks that could run */
 
 static void watch_fail(const char *rule, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -280,8 +279,9 @@ static void pool_look(watch_pool *pool, uint64_t t) {
     for (const watched *one = pool->pinned_first; one != NULL; one = one->next) {
         unsigned slot = (unsigned)one->pin;
         bool all = !pool->lend_only || pool->lent == pool->workers;
+        uint64_t most = one->cause == FROM_EVENT ? WATCH_SLOT_NS : WATCH_NS;
         if (pool->busy[slot] + pool->away[slot] == 0 && pool_idle(pool) > 0 && all &&
-            t > latest(latest(one->since, pool->free_since[slot]), free) + WATCH_NS)
+            t > latest(latest(one->since, pool->free_since[slot]), free) + most)
             watch_fail("pinned", "%s, pinned to worker %u of pool %u, can run since %.3f ms, and that "
                        "runs nothing (at %.3f ms)", one->name, slot, n, ms(one->since), ms(t));
     }
