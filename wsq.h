@@ -2622,8 +2622,8 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     return tail - start - half;
 }
 
-/* Spills only a full ring. The older half stays in the ring, because it has the items that came
- * from the global queue, and these must not go straight back. */
+/* Spills only a full ring. The older half stays: most items that came from the global queue are in
+ * it, and these should not go straight back. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
@@ -3899,7 +3899,7 @@ typedef struct wsqi_turn {
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
     uint64_t start; /* the time of the last turn; 0: the worker has run dry since */
     uint64_t run;   /* counters.run at the last turn */
-    bool oldest;     /* WSQ_LIFO: the last turn asked the ring, the next one asks the deque */
+    bool oldest;     /* WSQ_LIFO: the last turn took from the ring, the next one takes the newest */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* tail of the worker's own ring at that look or, if later, its last theft */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
@@ -3924,8 +3924,8 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* How a block is used. COMMON: by its own worker or stand-in. A guest's block is COMMON for a
- * task inside a wait, and for a wsq_run in a task or job of a worker or helper. */
+/* How a block is used. COMMON: by its own worker or stand-in; or it is a guest's block, which a
+ * worker uses for a task inside a wait, or a worker or helper for a wsq_run in a task or job. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
@@ -3999,7 +3999,7 @@ enum {
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
     WSQI_TASK_NOTIFIED = 4, /* a wake came, or a cancel while PENDING; the next run clears it */
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
-    /* the task or a predecessor was cancelled: a run of the task that sees this does not begin */
+    /* the task or a predecessor was cancelled: a run that sees this does not begin */
     WSQI_TASK_POISONED = 16,
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
@@ -4088,7 +4088,7 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last thread to wake others for jobs; they store 0 */
+    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; those that it woke store 0 */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
@@ -5041,10 +5041,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts the queued tasks in all lanes, then at up to `most` workers: at the caller, at the worker
- * from which it stole last, and at those after that one, until two workers have tasks (where: these
- * two, or NULL) and the count reaches 2 * WSQI_WAKES. If there is no watcher, a full LIFO slot, a
- * timer and a free driver count, too: they need one. Relaxed: the caller's barrier orders this. */
+/* Counts queued tasks: first in all lanes, then at up to `most` workers (the caller, the worker
+ * from which it stole last, those after that one). Stops when two workers have tasks and the count
+ * is 2 * WSQI_WAKES. where: these two workers, or NULL. Without a watcher, what needs one counts,
+ * too: a full LIFO slot, a timer, a free driver. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5572,7 +5572,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
     /* I11: either the owner or a thief gets the task. The owner filled the slot, so it needs no
-     * acquire; but there is no relaxed exchange. */
+     * acquire; but there is no wsqi_xchg_rlx. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5838,7 +5838,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
     wsq_steal result = item == NULL && wsqi_has_deque(victim) ? WSQ_STEAL_LOST : WSQ_STEAL_EMPTY;
-    /* The owner may take back each of its tasks first, for as long as it likes, so 4 tries. */
+    /* The owner may win the race for one task after the other without end, so there are 4 tries. */
     for (int tries = 0; result == WSQ_STEAL_LOST && tries < 4; tries++)
         result = wsq_deque_steal(&victim->deque, &item);
     if (item == NULL && slot) item = wsqi_slot_rob(victim);
@@ -6435,8 +6435,8 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: a thread that sees NULL may free the timer or set it again: this thread does not use it
-     * any more. Pairs with N4. The timer is still there, because its task is not queued yet. */
+    /* N3: a thread that sees NULL may free the timer or set it again, so this store is its last use
+     * here. Pairs with N4. Nobody frees it before the store, because its task is not queued yet. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6957,8 +6957,9 @@ static void wsqi_group_flush(wsqi_worker *self) {
     wsqi_count_finished(self, n); /* last: wsq_pool_wait may return now, and the group be freed */
 }
 
-/* The owner runs a task of a group, and collects its end in `ends`. It counts the earlier ends down
- * if they are another group's, or this task does not end: it may wait for others of its group. */
+/* The owner runs a task of a group, and collects its end in `ends`. The earlier ends leave their
+ * group's count first, if that is another group, or if this task is not done after its run: then it
+ * may wait for others of the group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -7051,7 +7052,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
         wsqi_task_finish(pool, task, former);
     } else {
         /* T2, T6: the task's next spawn sees what this thread wrote, and what a waker wrote before
-         * its wake, which is dropped here. Failure: relaxed, decide again. */
+         * its wake, which is dropped here. Failure: relaxed, try again. */
         while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
         if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
     }
@@ -7408,11 +7409,11 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all),
- * beginning with number `from` ([0]; if distances matter, one for each), and sets `from` for the
- * next pass: at random, but a thread that S counts as a searcher goes on where it was. (Otherwise
- * the last of 64 tasks of one worker for 64 sleepers begins after the time of 12 wake-ups, not 10;
- * if all threads go on, 128 pairs of tasks that wake each other take 550, not 440 ns.) If distances
+/* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all). It
+ * begins with number from[0], or, at distance d, from[d], and sets that for the next pass: a thread
+ * that S counts as a searcher goes on where it was, any other begins at random. (All at random: the
+ * last of 64 tasks that one worker has for 64 sleepers begins after the time of 12 wake-ups, not
+ * 10. None at random: 128 pairs of tasks that wake each other take 550, not 440 ns.) If distances
  * matter, near workers come first, except in a join, where that cuts fib's efficiency on 128
  * simulated cores from 66 to 36%. True: a job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
@@ -8020,10 +8021,10 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     }
 }
 
-/* A thread that has ended a task without a permit seeks one for as long as a search lasts, unless
- * all seats are taken. Otherwise it would sleep, and a thread that blocks soon after would have to
- * wake it. (In a pipeline whose stages compute for 10 us, then block for 10 us, the efficiency on 8
- * simulated cores is 77%; without this 54.) True: it has a permit. */
+/* A thread whose task ended without a permit (it lost it when the task blocked) seeks one for as
+ * long as a search lasts, if a seat is free. If it slept immediately, a thread that blocks soon
+ * after would have to wake it. (In a pipeline whose stages compute for 10 us, then block for 10 us,
+ * the efficiency on 8 simulated cores is 77%; without this 54.) True: it has a permit. */
 static bool wsqi_permit_seek(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *seat = NULL;
@@ -8099,7 +8100,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         helped = wsqi_helped(pool);
         wsqi_inject *lane = wsqi_share_own(pool);
         void *item = wsqi_load_hint(&lane->incoming); /* marked: a helper has put it back */
-        /* A helper has just taken the last task, so the next one is mostly left to helpers. */
+        /* fresh: a helper has just emptied the lane, so a single new task is left to helpers. */
         bool fresh = helped != self->helped && wsqi_load_hint(&lane->length) == 0 &&
                      (void *)wsqi_unmarked(item) == item;
         if (helped != self->helped) self->lingered = now;
@@ -8249,7 +8250,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (block->permit) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
-        if (!block->permit) /* it is gone; keeper takes one that no other thread could use */
+        if (!block->permit) /* keeper takes a sleeping one if no other thread could use it */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
         else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
@@ -8844,7 +8845,8 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* Takes a free future from the caller's list, or, under the lock, the pool's. NULL: it is empty. */
+/* Takes a free future from this list: the caller's own, or the pool's, whose lock the caller holds.
+ * NULL: the list is empty. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
     if (!WSQI_LIKELY(future != NULL)) return NULL;
@@ -9369,7 +9371,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    if (called && !has) wsqi_joiners_ask(pool); /* it has no permit to give: asks the others */
+    if (called && !has) wsqi_joiners_ask(pool); /* the caller may want a permit */
     return called;
 }
 
@@ -9542,7 +9544,7 @@ typedef struct wsqi_pace {
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate at `looked_ns` for the elements left; UINT64_MAX: unknown */
     bool unwanted;      /* at the last step no thief wanted work, or the job stack was full */
-    bool alone;         /* all up to `next` is one step, as the rest is too short for any thief */
+    bool alone;         /* one step up to `next`: what is left is too short for any thief */
 } wsqi_pace;
 
 /* Chooses the next step, and the element before which to read the clock. */
@@ -9612,7 +9614,7 @@ typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* its own partial result, if it is stolen or the reduction is fixed */
+    void *partial; /* its own partial result, if it is stolen or wsq_reducer.fixed is set */
     uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
@@ -10564,7 +10566,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
-    /* On one processor a worker that looks on only delays the thread that has work for it. */
+    /* On one processor a worker that keeps looking only delays the thread that has work for it. */
     pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsq_pool_set_spin(pool, config->spin_ns);
     wsqi_pool_place(pool, config);
