@@ -8615,13 +8615,14 @@ static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) 
 }
 
 /* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is
- * queued. A pool with one worker starts tasks in order, so only the oldest may be taken. With more
- * workers, older tasks may stay in the lane: their spawns have notified workers. */
+ * queued. If the pool has one worker or is a WSQ_SHARED one, tasks start in order, so only the
+ * oldest may be taken. Elsewhere older tasks may stay: their spawns have notified workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
-    if (task != NULL && wsqi_load_hint(&lane->incoming) == task &&
+    bool shared = pool->config.order == WSQ_SHARED;
+    if (task != NULL && !shared && wsqi_load_hint(&lane->incoming) == task &&
         wsqi_load_hint(&lane->length) == 0 && wsqi_take_newest(pool, lane, task))
         return task;
     for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
@@ -8629,7 +8630,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
         wsqi_pause();
     }
     uint32_t left = wsqi_inject_collect(lane);
-    int reach = pool->workers == 1 ? 1 : WSQI_REACH;
+    int reach = pool->workers == 1 || shared ? 1 : WSQI_REACH;
     if (left != 0) next = lane->ready;
     while (next != NULL && !wsqi_is_wanted(next, task, group)) {
         before = next;

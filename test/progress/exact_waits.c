@@ -31,18 +31,20 @@ static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
     return item_run(ctx, task);
 }
 
-/* The awaited task, if it is among the oldest eight. */
+/* The awaited task, if it is among the oldest eight; in a WSQ_SHARED pool, if it is the oldest. */
 static void helps_as_far_as_eight(void) {
     caller = sim.running;
-    for (int before = 0; before < 10; before++) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    for (int n = 0; n < 20; n++) {
+        int before = n / 2;
+        bool shared = n % 2 != 0;
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .order = shared ? WSQ_SHARED : WSQ_FIFO});
         item *awaited = item_make(20 * US);
         helped = 0;
         awaited->task.fn = helped_run;
         for (int i = 0; i < before; i++) item_spawn(pool, item_make(20 * US));
         item_spawn(pool, awaited);
         CHECK_EQ(wsq_task_wait(&awaited->task), WSQ_OK);
-        CHECK_EQ(helped, before < 8);
+        CHECK_EQ(helped, before < (shared ? 1 : 8));
         wsq_pool_wait(pool);
         wsq_pool_destroy(pool);
         sim.threads = 0; /* the next pool has these cores again */
