@@ -7,7 +7,7 @@
  *   idle      a task that can run does not wait for longer than WATCH_NS beside an idle worker; or WATCH_SLOT_NS
  *   pinned    nor a pinned one beside an idle worker, if its own runs nothing, or waits in its pool
  *   starved   a task is not overtaken for ever by tasks that could run later than it
- *   wait      a wait returns within WATCH_NS of the end of what it waits for, or of its time-out
+ *   wait      a wait returns within WATCH_SLOT_NS of the end of what it waits for, or of its time-out
  *   loop      a worker is not idle for long beside a loop that has work to give away
  *   dismiss   a thread that was dismissed leaves within WATCH_NS, unless it runs a function
  *   driver    one thread at a time is in the driver's wait or dispatch
@@ -15,20 +15,20 @@
  *   end       the program goes on, until it ends
  *
  * A thread that a stall has taken off its core holds everybody up: all clocks start anew behind it. From
- * a WSQ_CANCEL on, a pool promises that the shutdown returns within WATCH_NS of its last function, and that
+ * a WSQ_CANCEL on, a pool promises that the shutdown returns within WATCH_SLOT_NS of its last function, and that
  * all waits for what is in the pool return after that; tasks that pend or are held stay as they are. */
 #ifndef WATCH_H
 #define WATCH_H
 
 #include "world.h"
 
-/* "Immediately": some wake-ups, one after the other. A time-out is 50 us late on this machine. */
-#define WATCH_NS (200 * US)
+/* "Immediately": some wake-ups, one after the other. A time-out is 50 us late on this machine. After a stall, what was
+ * missed meanwhile is found when the watcher looks. */
+#define WATCH_NS (watch.stalled == 0 ? 200 * US : WATCH_SLOT_NS)
 
-/* An idle worker finds a task that another task has woken or cancelled, in a busy worker's slot, after 0.5 to 1 ms: it
- * looks twice, 0.5 ms apart, and one that is woken in between for another task begins anew. So with the driver. */
+/* A worker's slot, with a task that another one has woken or cancelled, and the driver are looked at twice, 0.5 ms apart;
+ * a wait may end behind many cancelled tasks, or a lock that others take again and again. */
 #define WATCH_SLOT_NS (1500 * US)
-
 #define WATCH_LOW_NS (40 * MS)    /* a WSQ_LOW task has every 16th turn: about 16 ms beside other tasks */
 #define WATCH_STUCK_NS (400 * MS) /* no operation of a program takes longer, whatever it waits for */
 
@@ -324,7 +324,7 @@ static void waits_look(uint64_t t) {
         if (wait_covered(wait) || no_thread_lent(wait->what)) wait->held = t;
         for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
             if (helps(loop, wait->core)) wait->held = t;
-        if (wait->ready != 0 && t > latest(latest(wait->ready, wait->held), watch.stalled) + WATCH_NS)
+        if (wait->ready != 0 && t > latest(latest(wait->ready, wait->held), watch.stalled) + WATCH_SLOT_NS)
             watch_fail("wait", "a wait for %s could return at %.3f ms (at %.3f ms)", wait->name,
                        ms(wait->ready), ms(t));
     }
@@ -679,7 +679,7 @@ static void program_stuck(void); /* looks in on everybody */
 static void watch_main(void *arg) {
     (void)arg;
     for (;;) {
-        nap(WATCH_NS / 2);
+        nap(100 * US);
         watch_now();
         memory_look();
         if (watch.last > latest(watch.progress, watch.stalled) + WATCH_STUCK_NS) program_stuck();
