@@ -8201,11 +8201,14 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
+    if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
+    wsqi_lock(pool, &pool->lock); /* before the look: a start that is under way may fail */
+    bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
+                wsqi_threads_started(pool) != pool->guest_base;
+    wsqi_unlock(pool, &pool->lock);
     /* If no stand-in can start, waiting threads must run the queued task, so this calls all of
      * them. (If all stand-ins were started already, wsqi_permit_offer calls them.) */
-    if (!wsqi_thread_ready(pool, 0) && wsqi_threads_started(pool) != pool->guest_base &&
-        !wsqi_forked(pool))
-        wsqi_call(pool, NULL);
+    if (none) wsqi_call(pool, NULL);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */

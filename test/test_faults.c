@@ -42,6 +42,8 @@ enum { EVER = 1 << 30 };
 static atomic_int allocations_left = EVER, allocations_failed; /* one fails, the next succeed again */
 static atomic_bool memory_is_gone;                             /* ... or none does */
 static atomic_int threads_left = EVER;
+static atomic_long failure_takes; /* ns, of a start that fails */
+static atomic_bool failing_start; /* one has begun */
 static atomic_long memory_live, threads_live;
 static atomic_uint early_every; /* one sleep in so many ends at once; 0: none */
 static atomic_ulong early;
@@ -64,7 +66,11 @@ static void fault_free(void *memory) {
 }
 
 int fault_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *), void *arg) {
-    if (atomic_load(&threads_left) != EVER && atomic_fetch_sub(&threads_left, 1) <= 0) return EAGAIN;
+    if (atomic_load(&threads_left) != EVER && atomic_fetch_sub(&threads_left, 1) <= 0) {
+        atomic_store(&failing_start, true);
+        test_nap(atomic_load(&failure_takes));
+        return EAGAIN;
+    }
     int error = pthread_create(thread, attributes, fn, arg);
     atomic_fetch_add(&threads_live, error == 0);
     return error;
@@ -335,6 +341,61 @@ static void first_standin(void) {
     check_nothing_left();
 }
 
+/* A task is spawned while a stand-in's start is under way, which then fails: a thread that waits runs it. */
+static wsq_task pends_first, waits_for_it, blocks_soon, blocks_slowly;
+static atomic_int held_by; /* how many tasks block */
+
+static wsq_poll pends_once(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return atomic_exchange(&held_by, 0) == -1 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static wsq_poll waits_for_pending(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_task_wait(&pends_first), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static wsq_poll blocks_without_thread(wsq_ctx ctx, wsq_task *task) {
+    while (task == &blocks_slowly && atomic_load(&held_by) == 0) test_nap(100000);
+    atomic_store(&threads_left, 0);
+    atomic_store(&failing_start, false);
+    atomic_store(&failure_takes, task == &blocks_slowly ? 50000000 : 0);
+    wsq_block_begin(ctx);
+    atomic_fetch_add(&held_by, 1);
+    for (int i = 0; i < 5000 && !atomic_load(&ran_beside); i++) test_nap(1000000);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void start_that_fails_slowly(void) {
+    wsq_pool *pool = NULL;
+    atomic_store(&ran_beside, false);
+    atomic_store(&held_by, -1);
+    CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 2, .max_standins = 3}), WSQ_OK);
+    wsq_task_init(&pends_first, pends_once);
+    wsq_task_init(&waits_for_it, waits_for_pending);
+    wsq_task_init(&blocks_soon, blocks_without_thread);
+    wsq_task_init(&blocks_slowly, blocks_without_thread);
+    wsq_task_init(&beside_the_block, runs_beside);
+    CHECK_EQ(wsq_spawn(pool, &pends_first), WSQ_OK);
+    while (atomic_load(&held_by) != 0) test_nap(100000);
+    CHECK_EQ(wsq_spawn(pool, &blocks_slowly), WSQ_OK);
+    CHECK_EQ(wsq_spawn(pool, &waits_for_it), WSQ_OK); /* blocks: a stand-in starts */
+    test_nap(10000000);
+    CHECK_EQ(wsq_spawn(pool, &blocks_soon), WSQ_OK);
+    while (!atomic_load(&failing_start) || atomic_load(&failure_takes) == 0) test_nap(100000);
+    CHECK_EQ(wsq_spawn(pool, &beside_the_block), WSQ_OK);
+    for (int i = 0; i < 4000 && !atomic_load(&ran_beside); i++) test_nap(1000000);
+    CHECK(atomic_load(&ran_beside));
+    wsq_wake(&pends_first);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    atomic_store(&threads_left, EVER);
+    atomic_store(&failure_takes, 0);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
+
 /* 63, 64 and 65 meet the border of a bitmap's word, 129 begins a third. */
 static void every_size(void) {
     static const unsigned sizes[] = {1, 2, 63, 64, 65, 129, 1024};
@@ -524,6 +585,7 @@ int main(void) {
     RUN(every_allocation);
     RUN(every_thread);
     RUN(first_standin);
+    RUN(start_that_fails_slowly);
     RUN(every_size);
     RUN(small_stacks);
 #ifdef SLEEPS_PASS_HERE
