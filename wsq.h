@@ -117,8 +117,8 @@
  *     WSQ_PENDING  the task waits for an event. The code that brings the event calls wsq_wake, and
  *                  the task runs again. A wake that comes while the task still runs is not lost
  *     WSQ_YIELD    the task has more to do, and runs again after others had their turn
- *     WSQ_GONE     the task is finished, and its function has freed it: nobody may wait for it or
- *                  wake it
+ *     WSQ_GONE     the task is finished, and its function has freed it, or has given it away to be
+ *                  freed: nobody may wait for it or wake it
  *
  *               wsq_spawn                    PENDING
  *     new ------------------> queued, runs ----------> waits
@@ -191,7 +191,9 @@
  *     held          a task is held when it is spawned and waits for predecessors
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
  *                   wsq_worker_index(ctx). 0 .. workers - 1: a worker; above: a stand-in or guest.
- *                   A thread outside has none: wsq_worker_self gives -1, hooks get WSQ_OUTSIDE
+ *                   A thread outside has none: wsq_worker_self gives -1, hooks get WSQ_OUTSIDE.
+ *                   Use an element up to your next wait, join or return: what runs inside a wait
+ *                   or join on the same thread has the same index, and may change the element
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
@@ -264,7 +266,7 @@
  * MEMORY. A wsq_task is 48 bytes of yours, in your struct (fewer on 32 bits). You free it when the
  * task is done (wsq_task_done is true, or a wait for it, its group or the pool has returned), no
  * other thread is still in a wait for it, and none will wake or cancel it. Or its function frees
- * it, and returns WSQ_GONE.
+ * it, or hands it to a task or a thread that may free it, and returns WSQ_GONE.
  * A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes (1 MiB, or
  * 128 KiB on 32 bits) and 12 KiB that only timers touch.
  * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
@@ -380,16 +382,18 @@
  * turn: about every ms if tasks are short. A pool that sleeps in its driver makes no other system
  * call.
  *
- * In a caller_runs pool the thread that waits for the pool waits in the driver, and
- * wsq_pool_run_one looks. In a lend_only pool without a lent thread nobody looks. A WSQ_DRAIN waits
- * for tasks that wait for events, and goes on to dispatch; a WSQ_CANCEL does not wait for them. The
- * driver must outlive wsq_pool_destroy. It is never called in a child of fork().
+ * In a caller_runs pool the thread that waits for the pool waits in the driver. wsq_pool_run_one
+ * looks if no task can run and, while tasks can, once in about 20 calls. In a lend_only pool
+ * without a lent thread nobody looks. A WSQ_DRAIN waits for tasks that wait for events, and goes on
+ * to dispatch; a WSQ_CANCEL does not wait for them. The driver must outlive wsq_pool_destroy. It is
+ * never called in a child of fork().
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It first
  * runs the awaited task itself, once, if that is in its own slot or queue (for a future: wherever
- * it is queued) and has not started; but not in a wait with a time-out, which that could exceed.
- * Then it blocks, and another thread takes its permit: an idle one, or a stand-in, which is started
- * when it is first needed, up to max_standins of them.
+ * it is queued) and has not started. Of an awaited group it runs, one after the other, the tasks
+ * that are there. It runs none in a wait with a time-out, which that could exceed. Then it blocks,
+ * and another thread takes its permit: an idle one, or a stand-in, which is started when it is
+ * first needed, up to max_standins of them.
  *
  * A thread outside first runs the awaited task or future, or tasks of the awaited group, itself, in
  * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
@@ -426,46 +430,60 @@
  * recipes/limit.c is. A function of wsq_go or wsq_submit gets no ctx; if it blocks, it calls
  * wsq_run, whose function gets one, or is a task instead.
  *
- * PROGRESS. These are all the promises about when a task starts and when a wait returns. After each
- * stand its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that the oracle
- * checks in random programs, and programs of test/. "Immediately" means after one wake-up: about 5
- * us, or 20 where processors sleep.
- *     - A queued task that an idle worker may run starts immediately. [hangs 4a 4b 4c 5 6, oracle
- *       idle-task idle-outside idle-yield idle-edge]
- *     - A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise 0.5
- *       to 1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f 7g, oracle
- *       idle-wake idle-wake-out]
- *     - If all workers are busy, a task in the global queue waits for one turn, and then for the
- *       tasks before it in a ring. [test_fair, oracle starved]
- *     - A task behind a long one in the ring of a busy worker is taken in a turn of another worker:
- *       each turn looks at one ring and takes one task. [hangs 14b, oracle starved]
- *     - If a thread blocks, the tasks that it had fetched from the global queue go back to the
- *       front of that queue. Tasks that were spawned or woken on it go to the end, once: after that
- *       no younger task overtakes them. [hangs 2a 13c 14a, oracle starved]
- *     - With one worker, the tasks of one thread start in the order of their spawns, also beside
- *       tasks that yield. [hangs 2c, test_order]
- *     - Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16. [hangs 1a 1b
- *       1c 1e 2b 13a, test_priority, oracle starved]
- *     - A pinned task starts immediately if its worker is idle or waits in its own pool, but not
- *       inside a join. [hangs 3a 3b 13a, oracle pinned]
- *     - A loop, and any task that forks, gets help from idle workers at its next fork or piece;
- *       also inside a wait, if one of WSQ_GUESTS blocks is free. [hangs 8a 8b 8c, oracle loop]
- *     - A task beside a worker that sleeps in a join starts immediately, but no task starts while
- *       jobs use all permits. [hangs 11b]
- *     - A wait returns immediately after the end of what it waits for, or at its deadline, and
- *       after the end of what runs inside it: a pinned task, or without stand-ins any task or job;
- *       without a time-out also what it waits for. [hangs 1d 7d 13b, oracle wait]
- *     - While a worker is idle, a timer fires about 50 us late; else in the next turn of a worker,
- *       or before the next pinned task of a worker that waits or has no permit. [hangs 7a 14c,
- *       test_timer, oracle idle-timer]
- *     - While a worker is idle, one waits in the driver. Else a worker looks in its next turn, or
- *       before a pinned task, as for a timer. [test_driver, explore_driver, oracle idle-event]
- *     - A thread that was dismissed leaves as soon as its task returns. [hangs 7c, oracle dismiss]
- *     - A pool is not gone before a task that has a predecessor in another pool. [hangs 10]
- *     - At most half of the workers search, once they have looked once. [hangs 12a]
- *     - The memory of a pool is bounded by what is alive at the same time. [hangs 9a 9b, oracle
- *       memory]
- *     - A program whose tasks do not wait for each other in a circle comes to its end. [oracle end]
+ * PROGRESS. These are all the promises about when a task starts and when a wait returns.
+ * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep.
+ *     1.  A queued task that an idle worker may run starts immediately.
+ *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise
+ *         0.5 to 1 ms later if its waker goes on and a worker is idle.
+ *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
+ *         tasks before it in a ring.
+ *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
+ *         worker: each turn looks at one ring and takes one task.
+ *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
+ *         front of that queue. Tasks that were spawned or woken on it go to the end, once: after
+ *         that no younger task overtakes them.
+ *     6.  With one worker, the tasks of one thread start in the order of their spawns, also beside
+ *         tasks that yield.
+ *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16.
+ *     8.  A pinned task starts immediately if its worker is idle or waits in its own pool, but not
+ *         inside a join.
+ *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
+ *         also inside a wait, if one of WSQ_GUESTS blocks is free.
+ *     10. A task beside a worker that sleeps in a join starts immediately, but no task starts while
+ *         jobs use all permits.
+ *     11. A wait returns immediately after the end of what it waits for, or at its deadline, and
+ *         after the end of what runs inside it: a pinned task, or without stand-ins any task or
+ *         job; without a time-out also what it waits for.
+ *     12. While a worker is idle, a timer fires about 50 us late; else in the next turn of a
+ *         worker, or before the next pinned task of a worker that waits or has no permit.
+ *     13. While a worker is idle, one waits in the driver. Else a worker looks in its next turn, or
+ *         before a pinned task, as for a timer.
+ *     14. A thread that was dismissed leaves as soon as its task returns.
+ *     15. A pool is not gone before a task that has a predecessor in another pool.
+ *     16. At most half of the workers search, once they have looked once.
+ *     17. The memory of a pool is bounded by what is alive at the same time.
+ *     18. A program whose tasks do not wait for each other in a circle comes to its end.
+ *
+ * Each promise has its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that
+ * the oracle checks in random programs, and programs of test/.
+ *     1.  [hangs 4a 4b 4c 5 6, oracle idle-task idle-outside idle-yield idle-edge]
+ *     2.  [hangs 7b 7e 7f 7g, oracle idle-wake idle-wake-out]
+ *     3.  [test_fair, oracle starved]
+ *     4.  [hangs 14b, oracle starved]
+ *     5.  [hangs 2a 13c 14a, oracle starved]
+ *     6.  [hangs 2c, test_order]
+ *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
+ *     8.  [hangs 3a 3b 13a, oracle pinned]
+ *     9.  [hangs 8a 8b 8c, oracle loop]
+ *     10. [hangs 11b]
+ *     11. [hangs 1d 7d 13b, oracle wait]
+ *     12. [hangs 7a 14c, test_timer, oracle idle-timer]
+ *     13. [test_driver, explore_driver, oracle idle-event]
+ *     14. [hangs 7c, oracle dismiss]
+ *     15. [hangs 10]
+ *     16. [hangs 12a]
+ *     17. [hangs 9a 9b, oracle memory]
+ *     18. [oracle end]
  *
  * FUTURES. wsq_submit calls a function on some worker and gives you a handle:
  *
@@ -671,15 +689,17 @@
  *                                  _end, stand-ins add threads. For tasks that return WSQ_PENDING:
  *                                  recipes/semaphore.c
  *     push back when full?         (backpressure) recipes/limit.c refuses, recipes/bounded.c lets a
- *                                  thread wait, recipes/channel.c a task; wsq_queue.h does both.
+ *                                  thread wait, recipes/channel.c a task. examples/wsq_queue.h, a
+ *                                  file to copy, refuses or lets a thread wait, as you choose.
  *                                  wsq_pool_pending says how much there is
  *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
  *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
  *                                  that pool, and the main thread calls wsq_pool_run_one
  *     use a GUI or game loop?      the same, once for each frame or event: recipes/gui.c
  *     wait in a GUI's main loop?   do not: the worker's task ends with a spawn into the main
- *                                  thread's pool, or ask wsq_task_done, wsq_group_pending or
- *                                  wsq_pool_wait_for(pool, 0): recipes/gui.c
+ *                                  thread's pool: recipes/gui.c. It then returns WSQ_GONE if the
+ *                                  spawned task may free both. Or ask wsq_task_done,
+ *                                  wsq_group_pending or wsq_pool_wait_for(pool, 0)
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
  *                                  On the main thread, without others: recipes/main_polls.c
@@ -715,7 +735,8 @@
  *                                  wsq binds no thread to a core, a hook at WSQ_EVENT_START may
  *     free a task's memory?        when it is done, and no other thread waits for it or wakes it:
  *                                  MEMORY in >>guide. Or its function cancels its timers, frees it
- *                                  and returns WSQ_GONE: recipes/memory.c
+ *                                  and returns WSQ_GONE: recipes/memory.c. WSQ_GONE also if the
+ *                                  function hands it to another task that may free it
  *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang, a deadlock?     wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
@@ -743,7 +764,7 @@
  *     use the processor if idle?   no: a pool without work makes no system call. While a timer is
  *                                  set, or a busy worker keeps a task, one sleeper has a time-out
  *     run any task in a join?      no: jobs only, at most 32 deep. A wait runs only what it waits
- *                                  for, as long as stand-ins are left
+ *                                  for, and pinned tasks, as long as stand-ins are left
  *     overflow my stack?           no: helping is bounded (see WAITING), and chains of tasks do not
  *                                  recurse
  *     starve a low priority?       no: a WSQ_LOW task runs in every 16th turn, about every 16 ms,
@@ -770,8 +791,10 @@
  * signals except those of faults (SIGSEGV, ...), SIGABRT and SIGPROF, so handlers run on the host's
  * own threads.
  *
- * A program that a task starts (fork, then exec) inherits what is blocked, SIGTERM and SIGINT too.
- * Unblock them between fork and exec, or by posix_spawnattr_setsigmask.
+ * A program that a task starts inherits what is blocked, SIGTERM and SIGINT too. Unblock them
+ * between fork and exec, or by posix_spawnattr_setsigmask. For system() and popen(), unblock them
+ * in the task before the call, and block them again after it (pthread_sigmask); or make these calls
+ * on a thread outside.
  *
  * CANCELLATION. pthread_cancel does not end a thread in the middle of a call that waits, creates a
  * pool or shuts one down: the thread ends at its next cancellation point after that call. Do not
@@ -833,7 +856,15 @@
  * NOTHING MOVES. Usually a wake was forgotten. Call wsq_pool_dump from a thread of your own, after
  * a time-out (recipes/watchdog.c) or on a command. It shows which threads wait, and for what. In a
  * pool with wsq_config.list_tasks it also shows which tasks wait for a wake, since when, and the
- * names of their functions (wsq_hooks.name).
+ * names of their functions (wsq_hooks.name). A task that is inside a wait is listed with "runs, on
+ * worker 0": the line "wait  worker 0 waits for ..." says for what.
+ *
+ * If the program hangs already, a debugger can make the call: `gdb -p` and the process's number,
+ * `up` to a function that has the pool in a variable, then
+ *
+ *     call (void)wsq_pool_dump(pool, stderr)
+ *
+ * The program itself writes the dump, and goes on when gdb quits.
  *
  * A task that has waited longer than its event can take is the one to look at. "Held back" is a
  * task whose predecessors are not done: one of them may never have been spawned. Other causes: a
@@ -1514,10 +1545,12 @@ typedef struct wsq_edge {
 } wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
- * sets it up. The caller may free it when wsq_group_wait has returned WSQ_OK, wsq_group_pending has
- * returned 0, a task of wsq_group_then has started, or the pool has been waited for or shut down;
- * but not while a thread waits for a single task of the group, or a task that comes after one of
- * them is still held. The members are for the scheduler. */
+ * sets it up. The caller may free it when no task of the group is left. That is known when
+ * wsq_group_wait has returned WSQ_OK or WSQ_ERR_CANCELLED, wsq_group_pending has returned 0, a task
+ * of wsq_group_then has started, or the pool has been waited for or shut down. One case is
+ * different: in a WSQ_CANCEL shutdown, a task that was pending or held needs the group until it is
+ * woken (wsq_group_pending counts it). Keep the group, too, while a thread waits for a single task
+ * of it, or a task that comes after one of its tasks is held. The members are for the scheduler. */
 typedef struct wsq_group {
     /* any thread writes: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -1765,7 +1798,8 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
  * queued, how long the lanes are, which threads wait for what, which timers are set. With
  * wsq_config.list_tasks it also writes a line for each task that is spawned and not done (at most
  * 1000): whether it runs, waits for a wake, is held back by others or is queued, since when, and
- * its function, with the name that wsq_hooks gives it. This is how you find a forgotten wake.
+ * its function, with the name that wsq_hooks gives it. A task that is inside a wait is said to run:
+ * a line "wait" says for what its worker waits. This is how you find a forgotten wake.
  * Without list_tasks it knows only how many tasks there are, because their memory is the caller's.
  * Any thread may call this, inside a task too, while the pool works or is stopping; but not a hook,
  * nor a signal handler. The pool goes on meanwhile: each line was true at some moment of the call,
@@ -2047,16 +2081,18 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
 WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, size_t count);
 
 /* This sleeps until every task of the group is done. Then what the tasks did is visible to the
- * caller, and the group can be used again. Any number of threads may call this. A worker runs the
- * tasks of this group that are in its own queue, and no others; then it blocks, and another
- * thread works in its place. A thread outside runs tasks of this group that no worker has taken
- * yet, while a worker sleeps: in its place, and with the index of a guest.
+ * caller, and the group can be used again. Any number of threads may call this. A worker first runs
+ * the tasks of this group that are in its own queue. Then it blocks, another thread works in its
+ * place, and the worker runs only tasks that are pinned to it. A thread outside runs tasks of this
+ * group that no worker has taken yet, while a worker sleeps: in its place, and with the index of a
+ * guest.
  * A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL shutdown, too, the wait
  * lasts until the group's tasks have ended, except those that are pending or held. It may last
  * until every running task of the pool, of any group, has returned or waits.
- * WSQ_ERR_CANCELLED: the group was cancelled, or the pool was shut down before all tasks ran. None
- * runs any more; but after a shutdown some may still be pending or held (wsq_group_pending counts
- * them), and need the group until they are woken.
+ * WSQ_ERR_CANCELLED: the group or one of its tasks was cancelled since wsq_group_init, or the pool
+ * was shut down before all tasks ran. None runs any more. If the pool was not shut down, none is
+ * left. After a shutdown some may still be pending or held (wsq_group_pending counts them), and
+ * need the group until they are woken.
  * WSQ_ERR_INVALID: the group is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
@@ -2586,7 +2622,7 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
         uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: a thread that sees the new head sees no older tail than this one. With an older tail
+        /* R6: a thread that sees the new head sees this tail, or a newer one. With an older one
          * its tail - head would underflow. Pairs with R5. Failure: relaxed, the loop retries. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
             return wsqi_get(&self->items[real & WSQI_RING_MASK]);
@@ -2606,14 +2642,14 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Claims every item: to thieves this looks like a steal under way. R3: the last thief has made
-     * its copies. The acquire must be here: the next wsqi_ring_room reads the head that R7 stores,
-     * so it no longer synchronizes with that thief. Pairs with R4. Failure: a thief was faster. */
+     * its copies, so its slots may be reused. (The next wsqi_ring_room cannot order this: it reads
+     * the head that this thread stores below.) Pairs with R4. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: the items are visible to a thief that reads this tail. If it read the head before the
-     * spill, its compare-and-swap can succeed, because the head is the same again. So without this
-     * order the thief could run an unwritten item. */
+    /* R1: a thief that reads this tail sees the items. If it has read the head before the spill,
+     * only this release shows it the newest items; and its compare-and-swap can succeed, because
+     * the store below puts the old head back. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. Otherwise two
      * thieves with the old tail, one after the other, could take items that have moved. Pairs with
@@ -2839,9 +2875,9 @@ static void wsqi_thread_join(wsqi_thread *thread) {
     CloseHandle(thread->handle);
 }
 
-/* The affinity mask covers one processor group, of at most 64 cores. Since Windows 11, which has
- * GetProcessDefaultCpuSetMasks, a process whose mask leaves out no core runs in all groups, so this
- * counts all cores. Otherwise it counts those of the mask. */
+/* The affinity mask covers one processor group, of at most 64 cores. If it has every core of the
+ * group, the process runs in all groups since Windows 11 (which has GetProcessDefaultCpuSetMasks).
+ * Then this function counts the cores of all groups, else the cores of the mask. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -2970,8 +3006,8 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 
 /* ---- waiting on an address ---- */
 
-/* Two functions for each kernel. wsqi_kernel_wait: if the word has the expected value, it sleeps
- * until a wake, for timeout_ns at most (0: without limit); it may return early. wsqi_kernel_wake
+/* Two functions for each kernel. wsqi_kernel_wait sleeps if the word has the expected value,
+ * until a wake, or for timeout_ns at most (0: without limit); it may return early. wsqi_kernel_wake
  * wakes one thread or all. */
 #if defined(WSQI_FUTEX)
 
@@ -3029,8 +3065,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #elif defined(WSQI_SLEEP_DRAGONFLY)
 
-/* umtx_sleep takes microseconds, as an int; 0: without limit. A limit above a second is cut to one,
- * so that it fits; a wait may return early. */
+/* umtx_sleep takes microseconds, as an int; 0: without limit. A limit above a second is cut to one
+ * second, so that it fits into the int: a wait may return early. */
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
     umtx_sleep((volatile const int *)word, (int)expected, us);
@@ -3174,7 +3210,7 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     int cancel = wsqi_cancel_off();
     pthread_mutex_lock(&bucket->mutex);
-    /* The thread that changes the word takes this mutex after the change, to wake. So either this
+    /* The thread that changes the word then takes this mutex, in wsqi_parking_wake. So either this
      * thread sees the change here, or that thread's wake comes after this wait began. */
     if (wsqi_load_locked(word) == expected) {
         if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
@@ -3408,8 +3444,9 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             *end = 0;
             wsqi_cgroup_line(line, path);
         }
+        /* The last line may be incomplete, so it is kept. If it fills `text`, read returns 0. */
         length = strlen(line);
-        memmove(text, line, length + 1); /* keeps a partial line; a full buffer ends the loop */
+        memmove(text, line, length + 1);
     }
     if (length != 0) wsqi_cgroup_line(text, path);
     if (file >= 0) close(file);
@@ -3434,7 +3471,7 @@ static void wsqi_list_mark(const char *rest, uint32_t *places, unsigned count, u
     }
 }
 
-#define WSQI_LIST_BYTES 4096 /* the most that the kernel writes into such a file */
+#define WSQI_LIST_BYTES 4096 /* the most that one file of /sys holds */
 
 /* Returns the first processor that shares the last-level cache of `cpu`, or 0 if that is unknown
  * (`cpu` may be offline). Level 2 counts for a core without a level-3 cache. */
@@ -3509,7 +3546,7 @@ static void wsqi_cpu_leave(void) {
 
 #define wsqi_cpu_mask wsqi_cpu_mask
 
-/* The processors that this process may use, by its affinity mask. */
+/* How many processors are in this process's affinity mask; 1 if the system does not say. */
 static unsigned wsqi_cpu_mask(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's limit (32-bit: 4096) */
     unsigned count = 0;
@@ -3521,7 +3558,7 @@ static unsigned wsqi_cpu_mask(void) {
 }
 
 /* How many processors this process may use: those in its affinity mask, but no more than the
- * quotas of its control groups allow. This reads files, for 10 to 25 us. */
+ * quotas of its control groups allow. This reads files, which takes 10 to 25 us. */
 static unsigned wsqi_cpu_count(void) {
     char group[WSQI_GROUP_BYTES];
     unsigned count = wsqi_cpu_mask();
@@ -3632,11 +3669,25 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 
 /* ---- a mutex, for rare events; 0 free, 1 held, 2 held, perhaps awaited (Drepper 2004) ---- */
 
+/* How often a thread tries to take a lock before it sleeps or gives up. A guess. */
+#ifndef WSQI_LOCK_TRIES
+#define WSQI_LOCK_TRIES 100
+#endif
+
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
-    uint32_t free = 0;
-    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: the mutex is held. */
-    if (wsqi_cas_acq(mutex, &free, 1u)) return;
-    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_parking_wait(self, mutex, 2, 0); /* M1: as above. */
+    /* A thread that wakes up here tries for a moment. Otherwise it could lose again and again to a
+     * thread that locks the mutex every few us. (In virtual time it lost for 1.5 ms.) If threads
+     * also tried before they sleep, 64 guests would reach 41%, not 49%, in bench/sim. */
+    for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
+        for (int tries = held == 1 ? 1 : WSQI_LOCK_TRIES; tries > 0; tries--) {
+            uint32_t free = 0;
+            /* M1: what the last holder wrote is visible. Pairs with M2. Failure: it is held. */
+            if (wsqi_load_hint(mutex) == 0 && wsqi_cas_acq(mutex, &free, held)) return;
+            wsqi_pause();
+        }
+        if (wsqi_xchg_acq(mutex, 2u) == 0) return; /* M1: as above. */
+        wsqi_parking_wait(self, mutex, 2, 0);
+    }
 }
 
 static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
@@ -3742,7 +3793,7 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
      * says that one item is left, the compare-and-swap below checks it. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
-        /* D4: otherwise the owner could read an old top and a thief an old bottom, and both take
+        /* D4: the owner sees a thief's new top, or the thief sees this bottom; else both could take
          * the last item. A thief that reads this bottom sees the slots below. Pairs with D5, D2. */
         wsqi_store_sc(&self->bottom, bottom);
         top = wsqi_load_sc(&self->top); /* D4: as above */
@@ -3753,7 +3804,7 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
     /* D4: the thread that moves top gets the last item. Bottom stays: the new top equals it, so the
      * deque is empty. Release: a thief that sees the new top sees bottom as it is at this CAS. With
-     * an older, higher bottom it would take an item again that the owner has popped before. */
+     * an older, higher bottom the thief would take an item that the owner has already popped. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3767,8 +3818,9 @@ WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_hint(wsqi_array_slot(array, top));
-    /* D5: as above. D8: the thief has read the slot before the owner sees that it is free, and
-     * reuses it. Pairs with D4 and D9. Failure: relaxed, this thief has taken nothing. */
+    /* D5: the owner sees this new top, unless this thief saw the owner's new bottom. D8: the thief
+     * has read the slot before the owner sees it free and reuses it. Pairs with D4 and D9. Failure:
+     * relaxed, this thief has taken nothing. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
@@ -3803,7 +3855,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 
 /* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
  * If none is free, a run from outside becomes a task, a nested run's forks run immediately, and a
- * helper only waits. As many more blocks are for tasks that run inside a wait. */
+ * helper only waits. Besides these, WSQ_GUESTS blocks are for tasks that run inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3822,11 +3874,11 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * (spawns by outside threads that use this lane), + 1: closed to them */
+    wsqi_a64 outside; /* 2 * spawns by threads outside that use this lane; + 1 if it is closed */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, mostly of consumers */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, held mostly by consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
-    wsqi_a32 helped;                   /* about: tasks that helpers took, or could have taken */
+    wsqi_a32 helped;                   /* roughly how many tasks helpers took; see wsqi_wait_look */
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
 } wsqi_inject;
 
@@ -3854,13 +3906,13 @@ typedef struct wsqi_waiters {
 
 /* The global queue has a lane for every 3 workers, so that each thread outside mostly has its own.
  * But searchers look at all lanes, so up to 64 workers there are at most 8 lanes. Beyond that there
- * is one for every 8 workers, at most 16. With several lanes, every 64th spawn from outside moves
- * its lane's `incoming` to `ready`, and a worker does so only while `ready` holds fewer than 64
- * tasks. The reason: a worker needs 100 ns for each task, because the links are in the spawning
- * thread's cache. Meanwhile that thread spawns three more, so `incoming` would grow faster than the
- * worker moves it. (4 threads spawn tasks of 2 us: on 8, 32, 64 and 128 simulated cores the
- * efficiency is 100, 100, 99 and 85%; without these rules 75, 73, 58 and 41%. 512 cores, tasks of
- * 10 us: 60%; if every 16th spawn moved it, 22%.) */
+ * is one for every 8 workers, at most 16. To move a task from `incoming` to `ready`, a worker needs
+ * 100 ns, because the link is in the spawning thread's cache; in that time the thread spawns three
+ * more. Workers cannot keep up. So with several lanes the spawning thread itself moves the tasks of
+ * its lane, at every 64th spawn, and a worker moves tasks only while `ready` holds fewer than 64.
+ * (4 threads spawn tasks of 2 us: on 8, 32, 64 and 128 simulated cores the efficiency is 100, 100,
+ * 99 and 85%; without these rules 75, 73, 58 and 41%. 512 cores, tasks of 10 us: 60%; if every 16th
+ * spawn moved the tasks, 22%.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3881,16 +3933,16 @@ typedef struct wsqi_frame {
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
     struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
-    wsq_ctx floor;            /* in the job stack: where a task or job begun next puts its jobs */
+    wsq_ctx floor;            /* where the jobs of this task or job begin; joins raise it */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What other threads noted of a worker, mostly to compare it with what they see the next time. */
+/* What other threads noted about a worker, mostly so that they see later what has changed. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw a lone task in it */
-    wsqi_a64 run;    /* watcher, thieves write: 1 + counters.run that they saw; 0: slot was empty */
+    wsqi_a64 run;    /* others write: 1 + counters.run at their look; 0: the LIFO slot was empty */
     wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
-    wsqi_a32 vain;   /* calls of wsqi_slot_tell since a thief last took the task of the slot */
+    wsqi_a32 vain;   /* tasks offered in the slot (wsqi_slot_tell) since a thief took one */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
@@ -3899,9 +3951,9 @@ typedef struct wsqi_turn {
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
     uint64_t start; /* the time of the last turn; 0: the worker has run dry since */
     uint64_t run;   /* counters.run at the last turn */
-    bool oldest;     /* WSQ_LIFO: the last turn took from the ring, the next one takes the newest */
+    bool oldest;     /* WSQ_LIFO: the last turn looked in the ring, the next one in the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* tail of the worker's own ring at that look or, if later, its last theft */
+    uint32_t tail;   /* own ring's tail at that look, or after the last theft, if that was later */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
     uint32_t end;    /* the tail of the ring of `victim` at that look */
 } wsqi_turn;
@@ -3915,7 +3967,7 @@ typedef struct wsqi_ends {
 /* The free futures of one worker, or of all threads outside; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
-    uint32_t count;    /* how many; two batches at most */
+    uint32_t count;    /* length of the list: at most 2 * WSQI_FUTURE_BATCH */
 } wsqi_futures;
 
 typedef enum wsqi_driving {
@@ -3924,8 +3976,8 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
-/* How a block is used. COMMON: by its own worker or stand-in; or it is a guest's block, which a
- * worker uses for a task inside a wait, or a worker or helper for a wsq_run in a task or job. */
+/* How a block is used. COMMON: a worker or stand-in uses its own block; or a guest's block serves
+ * a task inside a wait, or a wsq_run that a worker or helper calls. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
@@ -3936,28 +3988,28 @@ typedef enum wsqi_use {
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. Members with
  * the word "owner" are only for the thread that uses the block. */
 struct wsqi_worker {
-    wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
+    wsqi_front front; /* the two traps, which fork and join read; see >>forkjoin */
     wsq_pool *pool;
     bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
-    bool permit;        /* owner: it holds a permit; while it is idle: what it will have when woken;
-                         * of a guest, which needs none: S counts it as at work */
-    bool asks;          /* owner: before each task it checks `permit` and `lease` */
+    bool permit;        /* owner: it has a permit; of a guest: S counts it as at work. While the
+                         * owner sleeps: whether it will have a permit when it is woken */
+    bool asks;          /* owner: it must check `permit` and `lease` before each task */
     uint32_t blocking;  /* owner: calls of wsq_block_begin that wsq_block_end has not ended */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks; /* owner: 16 * (ended streaks of WSQ_HIGH tasks) + the tasks of this streak */
+    uint32_t looks; /* owner: 16 * ended streaks of WSQ_HIGH tasks + tasks of the current streak */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
-    uint32_t run_at_fork; /* owner: jobs, not joined yet, that fork ran as the job stack was full */
+    uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork: the job stack was full */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner, as the only worker: its ring overflowed (wsqi_order_keep) */
+    bool spilled;         /* owner: the ring of the only worker overflowed (wsqi_order_keep) */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -3965,18 +4017,20 @@ struct wsqi_worker {
     bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: `finished` at its last search; UINT64_MAX after a cancelled task */
+    uint64_t reported; /* owner: counters.finished at its last search; UINT64_MAX: it has cancelled
+                        * a task since, which `finished` does not count */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
-    uint32_t helped;      /* owner: the value of wsqi_helped when wsqi_linger read it last */
-    uint64_t lingered;    /* owner: when it last found nothing to do, or saw `helped` change */
+    uint32_t helped;      /* owner: how many tasks helpers had taken when wsqi_linger looked last */
+    uint64_t lingered;    /* owner: when wsqi_linger last began or saw `helped` change */
     bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
+    bool drove;           /* owner: its last search stole nothing, because the driver had a task */
     wsq_random random;
     wsq_tune tune;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* mostly other threads write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    uint32_t beside;  /* owner: wakes for jobs, in a row, on the processor of its waker */
+    uint32_t beside;  /* owner: wakes for jobs, in a row, that left it on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
@@ -3997,15 +4051,15 @@ enum {
     WSQI_TASK_PENDING = 2,  /* the task waits for a wake, or was woken and is queued */
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
-    WSQI_TASK_NOTIFIED = 4, /* a wake came, or a cancel while PENDING; the next run clears it */
-    WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
+    WSQI_TASK_NOTIFIED = 4, /* was woken, or cancelled while PENDING; the next run clears it */
+    WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears this */
     /* the task or a predecessor was cancelled: a run that sees this does not begin */
     WSQI_TASK_POISONED = 16,
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
 };
 
-/* Timers lie in lists by time (>>timer): 11 KiB a worker, not touched before its first timer. */
+/* Timers lie in lists by time (>>timer). A worker's lists, 11 KiB, are unused without timers. */
 enum {
     WSQI_TIMER_BITS = 6,
     WSQI_TIMER_LISTS = 1 << WSQI_TIMER_BITS,
@@ -4013,7 +4067,7 @@ enum {
 };
 
 typedef struct wsqi_timers {
-    /* no timer here is due earlier than this; WSQI_NEVER: there is none. Other threads read it */
+    /* no timer here is due before this time; WSQI_NEVER: no timer is set. Others read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* guards all members but `pool`; see wsqi_lock */
     wsq_pool *pool;
@@ -4029,10 +4083,10 @@ typedef struct wsqi_duty {
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
-/* A place for one thread that seeks a permit; see wsqi_permit_seek. */
+/* A seat for one thread that seeks a permit; see wsqi_permit_seek. */
 typedef struct wsqi_seat {
-    /* 1 + index of the thread's block; 0: none. The thread comes and leaves by CAS; another one
-     * that clears the word passes its permit to the thread */
+    /* 1 + index of the seeking thread's block; 0: none. The seeking thread sets and clears the word
+     * by CAS. A thread that is about to block may clear it, and so gives the seeker its permit */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 seeker;
 } wsqi_seat;
 
@@ -4046,15 +4100,14 @@ typedef struct wsqi_places {
 } wsqi_places;
 
 struct wsq_pool {
-    const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_use */
-    wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    unsigned workers, guest_base, words; /* guest_base: first guest's index; words: per bitmap */
+    const char *copy; /* &wsqi_copy in the library or file that made the pool: see wsqi_check_use */
+    wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
+    unsigned workers, guest_base, words; /* guest_base: first guest's index; words: of a bitmap */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
-    unsigned processors;  /* on which its threads can run: 1 in a caller_runs pool */
-    wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
-    uint32_t next; /* caller_runs: the worker that runs the next task */
+    unsigned processors;  /* how many its threads can use; 1 in a caller_runs pool */
+    wsqi_a64 spin_ns;     /* ns that a search lasts; WSQ_SPIN_OFF: one round; 0: spin_rounds */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
@@ -4067,28 +4120,28 @@ struct wsq_pool {
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
-    wsqi_a32 started; /* stand-ins that have a thread, or get one; the lock's holder writes */
+    wsqi_a32 started; /* stand-ins whose thread exists or is being made; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
     wsqi_a32 pump;         /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
     /* 1 + index of the watcher, + bits WSQI_WATCHES_*; 0: there is none. It begins a cache line,
-     * because `permits`, before it, changes often */
+     * because `permits`, in the line before, changes often */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 watch_due;  /* when the watcher, or the next one, looks at the slots */
-    wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
-    /* 0: no thread has had the driver yet. Else 2 * (1 + index of the block whose thread has it, or
-     * had it last), + 1 while it has it. A thread takes it by CAS */
+    wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
+    wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
+    /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block whose thread had the
+     * driver last), + 1 if that thread still has it, or + WSQI_HEARD. A thread takes it by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
-    wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
+    wsqi_a32 vain_looks; /* waits of threads outside, in a row, that did not end in their look */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; those that it woke store 0 */
+    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; a woken thread sets 0 */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
@@ -4100,16 +4153,16 @@ struct wsq_pool {
     wsqi_timers *timers; /* one for each worker */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
-    wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
+    wsqi_futures futures;        /* for threads outside; `lock` guards this and the next two */
     wsq_future *future_batches;  /* free batches of futures that no wsqi_futures holds */
     void *future_chunks;         /* the memory of all futures */
-    struct wsqi_list *listing;    /* of all tasks; NULL: none; see >>dump */
+    struct wsqi_list *listing;    /* the list of all tasks; NULL: config.list_tasks is off */
 };
 
 enum {
     WSQI_PHASE_FORKED, /* this is a child process after fork(), which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_CANCEL, /* a shutdown cancels the tasks; WSQ_DRAIN: those left after the drain */
+    WSQI_PHASE_CANCEL, /* a shutdown cancels the tasks; WSQ_DRAIN drains before this phase */
     WSQI_PHASE_OVER    /* no task is left, workers end; a thread that queues a task cancels it */
 };
 
@@ -4118,8 +4171,8 @@ enum {
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
 #define WSQI_JOINED ((uint64_t)1 << 31) /* set: perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
-#define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest from outside that works */
-#define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest from outside */
+#define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest at work */
+#define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest; a wsq_run inside another does not count */
 
 static inline uint32_t wsqi_searching(uint64_t s) { return (uint32_t)s & 0xffffu; }
 static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16 & 0x7fffu; }
@@ -4142,7 +4195,8 @@ static inline bool wsqi_task_live(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
-/* The caller has read the index, or a count above it, with acquire (B1), so the block is filled. */
+/* Returns the block with this index. It is filled, because the caller has read its index, or how
+ * many blocks there are, with acquire (B1). */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
@@ -4156,8 +4210,8 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->threads_made);
 }
 
-/* The number of workers, plus that of stand-ins that have a thread or get one. (In a lend_only pool
- * a worker counts even while no thread is lent. A stand-in that could not start does not count.) */
+/* The number of workers, plus that of stand-ins whose thread exists or is being made. (A lend_only
+ * pool's workers count even while no thread is lent. A stand-in that failed to start does not.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
     return pool->workers + wsqi_load_fenced(&pool->started);
 }
@@ -4202,7 +4256,7 @@ static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
     return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
 }
 
-/* The context of a full job stack. A fork with it runs its job immediately. */
+/* The context of a full job stack: with it, a fork runs the job immediately. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
@@ -4246,7 +4300,7 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
 }
 
 /* For a thread without a queue in this pool: is it in a job that it took, or in a task that it runs
- * as a helper? Then a shutdown waits for it, and it may spawn while the pool drains. */
+ * as a helper? If so, a shutdown waits for it, and it may spawn while the pool drains. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
@@ -4254,8 +4308,8 @@ static bool wsqi_is_in_job(const wsq_pool *pool) {
     return block != NULL;
 }
 
-/* The index that hooks and wsq_worker_index give for the thread that uses this block: the index of
- * its block with a queue, if it has one in this pool, else the index of this block. */
+/* The index, in hooks and wsq_worker_index, of the thread that uses `block`. If the thread also has
+ * a block with a queue in this pool, the index is that block's, else that of `block`. */
 static unsigned wsqi_number(const wsqi_worker *block) {
     const wsqi_worker *local = wsqi_local(block->pool);
     return local != NULL ? local->index : block->index;
@@ -4263,7 +4317,8 @@ static unsigned wsqi_number(const wsqi_worker *block) {
 
 /* A spawned task's pool, or, for a task of a group, 1 + the group's address. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
-    /* Relaxed: the caller has seen the task active, and T6 stored that state after `pool`. */
+    /* Relaxed: the spawn stored `pool` before it made the task active (T6). The caller has seen the
+     * task active, so it sees that pool. */
     return (uintptr_t)wsqi_load_rlx(&task->pool);
 }
 
@@ -4325,7 +4380,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 #define wsqi_event(self, what, subject, value) \
     wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
-/* Reports an event to the user's hook. Any thread may use this, while `subject` cannot be freed. */
+/* Reports an event to the user's hook, from any thread. `subject` must not be freed meanwhile. */
 #define wsqi_event_here(pool, what, subject, value) \
     wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 
@@ -4354,9 +4409,9 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            spill into `ready`, under the lock: 93 instead of 43 ns a spawn, 2 workers (bench).
  * ========================================================================== */
 
-/* The pointer to a task that came from the global queue is marked (one higher than the task's
- * address) in a ring, and in `incoming` if the worker blocks and gives the task back. So a consumer
- * knows that the task is older than those in `ready`, and puts it in front of them. */
+/* A thread that takes a task from the global queue, but does not run it yet, marks the pointer: it
+ * stores the task's address + 1 in its ring, or in a lane's `incoming` if it puts the task back. A
+ * marked task is older than the tasks in `ready`, so a consumer puts it in front of them. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
@@ -4373,9 +4428,9 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
-/* Is the lane empty? The answer may be yes while another thread moves tasks from `incoming` to
- * `ready`; that thread notifies afterwards. */
-static inline bool wsqi_inject_empty(wsqi_inject *inject) {
+/* Is the lane empty? While another thread moves tasks from `incoming` to `ready`, the answer may be
+ * a wrong yes; that thread notifies afterwards. */
+static inline bool wsqi_inject_empty(const wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
@@ -4407,9 +4462,9 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* Called by a thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds
- * the lock. Most links are in the producer's cache: a consumer would wait for each of them, while
- * others find the lane locked. After this the caller must pass a full barrier and notify. */
+/* Moves `incoming` to `ready`, unless another thread holds the lock. A producer does this after its
+ * push, because most links are in its cache: a consumer would wait for each link, and lock other
+ * consumers out meanwhile. Then the producer must pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4441,13 +4496,13 @@ static inline uint32_t wsqi_thread_hash(void) {
     return (uint32_t)(wsqi_hash(wsqi_thread_key()) >> 32);
 }
 
-/* The lane that this thread uses: always the same one, so that its tasks stay in order. */
+/* The global queue's lane for this thread: always the same, so that its tasks stay in order. */
 static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
     return wsqi_share(pool, wsqi_thread_hash());
 }
 
-/* Benign: if two threads do this at the same time, one of the two tasks is not counted. */
+/* Adds 1 to `helped`, which is a hint: two threads at the same time may together add only 1. */
 static void wsqi_helped_one(wsqi_inject *lane) {
     wsqi_store_hint(&lane->helped, wsqi_load_hint(&lane->helped) + 1);
 }
@@ -4463,7 +4518,8 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* A lone lane is always collected, for the order: marked tasks in `incoming` come first. */
+    /* If the global queue has one lane, its tasks start in order. Marked tasks in `incoming` are
+     * older than those in `ready`, so `incoming` is then collected each time. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4575,9 +4631,9 @@ static void wsqi_unpark(wsqi_parker *parker) {
 struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self;   /* the worker whose queue this thread owns, or NULL */
-    bool inside;         /* the thread is in a task or job, and a shutdown waits for its end */
+    bool inside;         /* the thread is in a task or job, for whose end a shutdown waits */
     bool blocked;        /* the thread has slept, or is about to */
-    bool gives;          /* a join: the thread gives its permit back while it sleeps */
+    bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
     const void *key;     /* the address of the awaited object; in a join, of the worker's block */
     wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -4587,7 +4643,7 @@ struct wsqi_wait {
     uint64_t since;      /* when the wait began, or 0: not recorded. Under the bucket's lock */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* 1: the waiter is idle or off duty, or is about to be; for a shutdown */
+    wsqi_a32 asleep;     /* read by a shutdown; 1: the waiter is idle or off duty, or about to be */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;     /* for a thread without a block */
     wsqi_wait *next, **link; /* under the bucket's lock */
@@ -4647,7 +4703,8 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* How many tasks are spawned and not done. 0: at some moment between the sums no task was left. */
+/* How many tasks are spawned and not done. The finished tasks are added up first, then the spawned
+ * ones. If the result is 0, no task was left at a moment between the two sums. */
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
@@ -4669,7 +4726,8 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* After a full barrier (W4): if no task can run any more, calls the threads in wsq_pool_wait. */
+/* Calls the threads in wsq_pool_wait if no task can run any more. The caller has passed a full
+ * barrier (W4). */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
@@ -4684,11 +4742,13 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_notify_quiet(pool);
 }
 
-/* A thread that may have ended the last task calls this before it runs a job, or goes on with one:
- * wsq_pool_wait must not wait for that job, which may be a long one of a wsq_run. */
+/* While S counts a guest: calls the threads in wsq_pool_wait if no task can run any more. A thread
+ * that may have ended the last task does this before it runs a job or goes on with one. That job
+ * may be a long one of a wsq_run, and wsq_pool_wait must not wait for it. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* If the job belongs to a wsq_run from outside, S counts the run's caller, a guest (J2). Any
-     * other job is part of a task that has not ended. So without guests no check is needed. */
+    /* If the job belongs to a wsq_run from outside, S counts the guest that called wsq_run. This
+     * thread sees that, because it has stolen the job (J2). Any other job is part of a task that
+     * has not ended, so some task is left. So without a guest in S, no check is needed. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4696,17 +4756,17 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* A thread calls this, after a full barrier, when it has woken up on duty or just gone on duty.
- * Either it sees the pool stop, or wsqi_check_still sees it awake (P4). If the pool is stopping,
- * this thread takes and releases the pool's lock: the lock's holder may have found all threads
- * asleep, and may be reading their stacks. So this thread waits for the holder. */
+/* A thread that wakes up or begins its duty must not go on while wsqi_check_still, which holds the
+ * pool's lock, reads the stacks of threads that it found asleep. So if the pool stops, this waits
+ * until the lock is free. The caller has passed a full barrier (P4): either it sees the pool stop,
+ * or wsqi_check_still sees it awake. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* A thread that may be off duty calls this before it runs or cancels tasks: now it is on duty. */
+/* The thread goes on duty: now it may run or cancel tasks. (If it was on duty, it counts twice.) */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it on duty */
@@ -4715,9 +4775,11 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 
 /* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: a thread that sees this one off duty sees what its tasks and cleanups did (P5). */
+    /* P6: another thread that sees this one off duty sees what this one's tasks and cleanups did.
+     * Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
+    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_check_still(pool);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
@@ -4772,7 +4834,7 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 
 /* Is the worker's own bit still set? If not, it has woken itself, or another thread wakes it. */
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* A hint suffices: a thread that does not see its bit cleared sleeps until the token comes. */
+    /* A hint suffices: a thread that clears this bit then gives the token, which ends the sleep. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
@@ -4789,7 +4851,8 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 }
 
 /* The value of pool->poller while the block with this index has the driver. */
-#define WSQI_HAS_DRIVER(index) (2u * ((index) + 1u) + 1u)
+#define WSQI_HAS_DRIVER(index) (4u * ((index) + 1u) + 1u)
+#define WSQI_HEARD 2u /* set while the driver is free, and its last thread has heard of events */
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
@@ -4804,14 +4867,14 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* others read it: written rarely */
+    wsqi_a32 *word = &places->of_block[self->index]; /* other threads read it, so writes are rare */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears one bit and returns its number, or -1 if all are clear. It takes the lowest bit among the
- * blocks nearest to `self` (NULL: of all blocks); the block that has the driver comes last. So
- * mostly the same sleepers are woken, and their caches stay warm. (Rejected: to wake each in turn.
- * Then requests through libuv, one by one, took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
+/* Clears one bit and returns its number, or -1 if all are clear. It prefers the blocks nearest to
+ * `self` (NULL: all are equally near), then the lowest bit. The block that has the driver is last.
+ * So mostly the same sleepers are woken, and their caches stay warm. (Rejected: to wake each in
+ * turn. Then requests through libuv, one by one, took 14.8 instead of 11.0 us; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4835,9 +4898,9 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
     }
 }
 
-/* Wakes one sleeper, for which the caller has taken an idle thread and a permit out of S. Each
- * sleeper sets its bit before S counts it, so in the end the loop finds a bit. lead: the worker
- * that has the work (NULL: the caller, if it is a worker). */
+/* Wakes one sleeper. In S the caller has already made one idle thread a searcher. Each sleeper sets
+ * its bit before S counts it as idle, so in the end the loop finds a bit. lead: the worker that has
+ * the work (NULL: the caller, if it is a worker). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4851,9 +4914,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Turns up to n idle threads, and as many sleeping permits, into searchers; but only in S. Leaves
- * `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it took: the
- * caller must wake that many threads with wsqi_wake_one. */
+/* Turns up to n idle threads, each with a sleeping permit, into searchers, but only in S. Leaves
+ * `spare` permits asleep, and lets S count at most `most` searchers. Returns how many threads these
+ * are: the caller must wake that many with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -4861,7 +4924,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
-        /* Relaxed: the caller then claims a bit, which orders it (I3). Failure: decide again. */
+        /* Relaxed: the claim of a bit, which follows, orders this (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
@@ -4869,8 +4932,9 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
  * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
- * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
- * they are called for the first of these permits only: if two sleep, no thread took the first.) */
+ * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins,
+ * only the first permit too many leads to a call. If a second one sleeps, too, no waiting thread
+ * has taken the first, so another call is useless.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -4889,8 +4953,8 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
     return false;
 }
 
-/* Called by a thread that is about to sleep in a join with its permit: producers may ask it for the
- * permit from here on. It has set its bit in `joiners`, and passed a full barrier. */
+/* Sets JOINED: from here on producers may ask the caller for its permit. The caller is about to
+ * sleep with that permit in a join. It has set its bit in `joiners`, and passed a full barrier. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     /* I8: either a producer sees JOINED in S, or this thread sees the producer's task. Otherwise
@@ -4899,8 +4963,9 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I8: as above */
 }
 
-/* Called for a queued task if a called joiner had no permit, or no joiner had its bit set. Calls
- * all joiners, and clears JOINED. A joiner that sleeps again with a permit sets JOINED again. */
+/* Calls all joiners, and clears JOINED. A joiner that sleeps again with a permit sets JOINED again.
+ * A joiner that was called for a queued task, but has no permit, runs this; so does wsqi_joiner_ask
+ * if it finds no joiner's bit. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
@@ -4914,9 +4979,9 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
     }
 }
 
-/* Called by any thread, while a task is queued; or by the watcher, for a due timer or a slot. If
- * no permit sleeps, no thread searches, and JOINED is set: calls a joiner, so that it gives its
- * permit back. If no joiner has its bit set, wsqi_joiners_ask clears JOINED. */
+/* If no permit sleeps, no thread searches, and JOINED is set: calls a joiner, so that it gives its
+ * permit back. If no joiner has its bit set, wsqi_joiners_ask clears JOINED. Any thread calls this
+ * for a queued task, the watcher for a due timer or a slot. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -4925,8 +4990,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     else wsqi_joiners_ask(pool);
 }
 
-/* Called by any thread, while a task is queued, S counts no searcher, and a permit sleeps or JOINED
- * is set. Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. */
+/* Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. The caller has seen
+ * that a task is queued and no thread searches, and that a permit sleeps or JOINED is set. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
@@ -4936,7 +5001,7 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     wsqi_joiner_ask(pool);
 }
 
-/* The caller has made a task visible, then passed a full barrier. */
+/* Notifies for a task that the caller made visible before it passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
     /* A searcher will see the task. Without one, a sleeping permit needs a thread; and JOINED, the
@@ -4944,7 +5009,7 @@ static inline void wsqi_notify_fenced(wsq_pool *pool) {
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
-/* Any thread calls this when it has just made work visible. */
+/* Notifies for work that the calling thread has just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this thread sees the sleeper in S, or the sleeper's last look finds the work.
      * Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
@@ -4958,14 +5023,14 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* A worker asks: has the pool no other worker or stand-in that could be woken? Relaxed: it starts
- * the second thread itself, before it blocks, so it sees that one. (If that fails, another thread
+/* A worker asks: is there no other worker or stand-in to wake? Relaxed: a lone worker starts the
+ * second thread itself, before it blocks, so it sees the new count. (If that fails, another thread
  * may start it later. An old value then delays tasks until this worker's task waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
 
-/* As wsqi_notify, from a worker's own thread. */
+/* A worker notifies, unless there is no other thread to wake. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
     if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
@@ -4979,9 +5044,14 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
     return wsqi_has_deque(worker) ? length + wsq_deque_length(&worker->deque) : length;
 }
 
+/* Are there tasks in the worker's queue or in its slot? */
+static inline bool wsqi_has_tasks(const wsqi_worker *worker) {
+    return wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
+}
+
 /* The owner calls this when it has pushed a task. If an older task lies in the queue, the push of
- * that one has notified, and the thread that looks for it sees the new task, too. So S, whose cache
- * line all threads share, is read only if there is no older task. */
+ * the older task has notified, and the thread that looks for that task sees the new one, too. So S,
+ * whose cache line all threads share, is read only if there is no older task. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
@@ -4995,8 +5065,9 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
-     * (J5) whether a thread is free for jobs. If so, it publishes its jobs; if it has none, it sets
-     * the traps again. (A joiner that is awake is not free, but asks again before it sleeps.) */
+     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs; if it has none, it
+     * sets the traps again. (A joiner that is awake is not free, but sets the traps before it
+     * sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -5018,13 +5089,13 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
 /* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
- * tasks for 64 sleepers begins after the time of 12 wake-ups; with 3, of 23, and with 2, of 33.) */
+ * tasks for 64 sleepers begins after the time of 12 wake-ups. With 3 it takes 23; with 2, 33.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With 1, it writes more often to the cache
  * line of S, which all threads share: in bench/sim half of 512 tasks for 512 sleepers have begun
  * after the time of 61 wake-ups, not 36. With 4, a sleeper that was taken waits longer until it is
- * woken: the last of the 64 tasks above begins after 24, not 12. */
+ * woken: the last of 64 tasks for 64 sleepers begins after the time of 24 wake-ups, not 12. */
 enum { WSQI_TAKEN = 2 };
 
 /* Returns a worker that has a public job, or NULL. Asks the workers that it finds without a public
@@ -5041,10 +5112,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks: first in all lanes, then at up to `most` workers (the caller, the worker
- * from which it stole last, those after that one). Stops when two workers have tasks and the count
- * is 2 * WSQI_WAKES. where: these two workers, or NULL. Without a watcher, what needs one counts,
- * too: a full LIFO slot, a timer, a free driver. Relaxed: the caller's barrier orders this. */
+/* Counts queued tasks, first in all lanes, then at up to `most` workers: the caller, the worker
+ * from which it stole last, and those after that one. Stops when two workers have tasks and the
+ * count is 2 * WSQI_WAKES. where: these two workers, or NULL. If there is no watcher, a full LIFO
+ * slot, a timer and a free driver count, too. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5079,9 +5150,9 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 }
 
 /* Wakes sleepers for `amount` pieces of work, which lie at the workers `one` and `two` (NULL: not
- * known). The caller has passed a full barrier. It wakes WSQI_WAKES at most, and none once S counts
- * a searcher for each piece, or only `spare` permits sleep. Each woken thread that finds work wakes
- * others, so n sleepers are awake after about log n wake-up times. True: it woke one. */
+ * known). The caller has passed a full barrier. It wakes at most WSQI_WAKES, and stops when S
+ * counts `amount` searchers, or when only `spare` permits sleep. Each woken thread that finds work
+ * wakes others, so n sleepers are awake after about log n wake-up times. True: it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -5102,27 +5173,28 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* Present searchers may take other jobs, because a loop publishes one job at a time. So if most
-     * awake threads do not search, a sleeper is woken for each of these jobs. */
+    /* Searchers may take other jobs than these, because a loop publishes one job at a time. If
+     * fewer than half of the awake threads search, a sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: the barrier orders it. A searcher finds the jobs, or wakes others when it stops. */
+    /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
-/* When a searcher stops, it looks at this many workers, to wake others for their tasks. A guess. */
+/* A searcher that stops wakes threads for the tasks of up to this many workers. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Called after a full barrier. Wakes sleepers for the tasks in lanes and at up to `most` workers.
- * If it can wake none, it starts a stand-in, or asks a joiner for its permit. True: it woke one. */
+/* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it starts
+ * a stand-in, or asks a joiner for its permit. True: it woke one. Called after a full barrier. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* For one task a searcher is enough. For more, searchers do not count: they may take others. */
+    /* One searcher is enough for one task. If there are several, a sleeper is woken for each, and
+     * the present searchers, which may take other tasks, are counted in addition. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5130,7 +5202,8 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* Called after a full barrier. Wakes threads for public jobs, or asks workers to publish some. */
+/* Wakes threads for public jobs. If there are none, wsqi_look_jobs asks workers to publish some.
+ * The caller has passed a full barrier. */
 static void wsqi_pass_jobs(wsq_pool *pool) {
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
@@ -5152,26 +5225,26 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: either this thread sees a thread in wsq_pool_wait, or that one sees what this thread has
-     * finished. Pairs with W5. And either a worker that takes a guest's job sees what this thread
-     * has finished, or this thread sees the guest in S. So one of the two notices a quiet pool. */
+    /* W4: either this thread sees a thread in wsq_pool_wait, or the waiter sees what this one has
+     * finished. Pairs with W5. And a worker that takes a guest's job, for which wsq_pool_wait
+     * does not wait, sees what this thread has finished, or this thread sees the guest in S. */
     wsqi_fence_rmw();
-    /* Which thread checks for a quiet pool? A permit that S counts neither as sleeping nor as
-     * searching is held by a thread with work, which comes here later; so only the last thread
-     * checks (but in a caller_runs pool one thread acts as every worker). But the work of a later
-     * thread may be a guest's job, for which wsq_pool_wait must not wait: so beside guests each
-     * thread that has finished tasks since its last search checks, too. */
+    /* Which thread checks for a quiet pool? Each permit that S counts neither as sleeping nor as
+     * searching is held by a thread with work. That thread will call this function later, so only
+     * the last one checks. (In a caller_runs pool, one thread for all workers, each call checks.)
+     * The last thread's work may be a guest's job, for which wsq_pool_wait must not wait. So if
+     * there are guests, each thread that has finished tasks since its last search checks, too. */
     if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
 
-/* The owner calls this when it stops searching, mostly because it has found work. It wakes others
- * for the work that it sees; the last searcher must see all work. */
+/* The owner stops searching, mostly because it has found work. It wakes others for more work that
+ * it sees. The last searcher looks at all work, because no thread searches after it. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: the last searcher sees this one's tasks, and wakes others. Pairs with itself and I8. */
+    /* I9: the last searcher sees this thread's tasks, and wakes others. Pairs with itself, I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
      * producer's work, and the joiners. Pairs with I6, J5 and J7. */
@@ -5202,7 +5275,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
-#define WSQI_WATCHES_SLOTS 0x80000000u   /* not set while the watcher waits only for timers */
+#define WSQI_WATCHES_SLOTS 0x80000000u   /* the watcher looks at slots, not only for timers */
 #define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due, but the watcher saw no permit asleep */
 
 /* Makes the watcher look again. If there is none, wakes an idle thread, which becomes the watcher.
@@ -5233,14 +5306,14 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     /* I10: either this thread sees a new timer, or the thread that set it sees no watcher, and
      * wakes one. Otherwise no thread would wait for the timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
-     * thread that still reads 0 wakes a thread too many: no harm. Failure: another one watches. */
+    /* B6: a thread that reads this index sees this worker's block. Pairs with I11. A thread that
+     * still reads 0 wakes one thread too many: no harm. Failure: another thread watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
 /* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: this thread looks again after the store: until then others relied on it to watch. */
+    /* I10: until this store, other threads relied on this one to watch. So it looks once more. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
@@ -5252,7 +5325,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        /* I10: this look sees a full slot, or its filler wakes the watcher. Pairs with I11. */
+        /* I10: the next look sees a full slot, or its owner wakes the watcher. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
@@ -5262,10 +5335,10 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
         /* If no permit sleeps, a working thread fires the due timer in its turn, so the watcher
-         * waits. I10: this thread sees the sleeping permit, or the thread that put it to sleep
-         * makes the watcher look again. Pairs with I11. */
+         * waits for a permit. I10: this thread sees the sleeping permit, or the thread that put it
+         * to sleep makes the watcher look again. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
-        uint64_t s = wsqi_load_sc(&pool->permits); /* I10: after the store */
+        uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) timer = now + WSQI_WATCH_NS;
     }
     return timer < until ? timer : until;
@@ -5277,9 +5350,9 @@ static bool wsqi_timer_watched(const wsq_pool *pool) {
     return watcher != 0 && (watcher & WSQI_WATCHES_PERMITS) == 0;
 }
 
-/* The caller has put a permit to sleep. If the watcher waits for one, it looks again. */
+/* The caller has put a permit to sleep: if the watcher waits for that, it is made to look again. */
 static void wsqi_permit_slept(wsq_pool *pool) {
-    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the change of S */
+    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the change of S */
     if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_notify_watcher(pool, watcher);
 }
 
@@ -5289,7 +5362,7 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* The owner takes the pool's driver, unless another thread has it. Not in a child of fork(). */
+/* The owner takes the pool's driver, unless another thread has it, or in a child of fork(). */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
@@ -5309,25 +5382,26 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        wsqi_self_set(self); /* caller_runs: the caller acts as a worker */
+        wsqi_self_set(self); /* Wakes find this worker, also if a thread outside acts as it. */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
         self->order = order;
         self->wake_slot = wake_slot;
     }
+    uint32_t heard = self->driving == WSQI_DRIVING_EVENTS ? WSQI_HEARD : 0;
     self->driving = WSQI_DRIVING_NOT;
-    /* V2: the driver's next thread sees what wait and dispatch have written. Pairs with V1. I11:
+    /* V2: the driver's next thread sees what wait() and dispatch() wrote. Pairs with V1. I11:
      * either this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
-    wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1);
-    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the store */
+    wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1 + heard);
+    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the store */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
 }
 
 /* ---- sleeping ---- */
 
 /* An idle owner wakes itself, with a permit if one sleeps. Like any waker, it first takes an idle
- * thread, and the permit, out of S, then claims a bit, here its own. If that bit is gone, another
- * thread is waking this one: then the permit goes to another idle thread. */
+ * thread, and that permit, out of S. Then it claims the bit of an idle thread: its own. If another
+ * thread has claimed that bit, to wake the owner, the permit goes to one more idle thread. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
@@ -5336,19 +5410,19 @@ static void wsqi_wake_self(wsqi_worker *self) {
         if (wsqi_idle(s) == 0) return; /* every idle thread is being woken, this one included */
         permit = wsqi_sleeping(s) != 0;
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
-        /* Relaxed: the bit that is cleared next orders it (I5). Failure: decide again. */
+        /* Relaxed: I5 below, which clears this thread's bit, orders it. Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
-    /* I5: only one thread clears the bit: this one, or the one that wakes it (I3). */
+    /* I5: either this thread clears the bit, or a thread that wakes this one does (I3). */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
     else /* This thread and its waker have each taken an idle thread out of S, so one is put back.
-          * Relaxed: a producer that misses it counts this thread as a searcher, which will look. */
+          * Relaxed: a producer that reads S before this sees a searcher in it, which will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* Sets `robs_slots` if a full slot's owner has begun no task since a thread last looked. */
+/* Sets `robs_slots` if a full slot's owner has begun no task since a thread last looked at it. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
@@ -5361,7 +5435,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 }
 
 /* The watcher's time is up. It takes a free driver. If a timer is due, or it may rob a slot, it
- * wakes itself; if no permit sleeps, it asks a joiner for one instead. */
+ * needs a permit: it wakes itself with one that sleeps, or else asks a joiner to give one back. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -5393,8 +5467,8 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* An idle owner sleeps once, in the driver's wait if it has the driver: until it gets a token, its
- * time is up (`deadline`, park_timeout_ns), or the watcher must look. True: it still watches. */
+/* An idle owner sleeps once, in the driver's wait if it has the driver. It wakes up for a token, at
+ * `deadline`, after park_timeout_ns or, as the watcher, to look. True: it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5413,7 +5487,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* Is a task queued that only this sleeper, the owner, can run: one pinned to it? In a caller_runs
+/* Is a task queued that is pinned to this sleeper? No other thread can run it. In a caller_runs
  * pool the first worker sleeps for all workers, so tasks pinned to any of them count. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
     unsigned end = self->pool->config.caller_runs ? self->pool->workers : self->index + 1;
@@ -5449,7 +5523,8 @@ static void wsqi_leave_waker(wsqi_worker *self) {
  * the wait often lasts as long as an idle thread's wake-up (5 us), so wakers notify. A guess. */
 #define WSQI_SLOT_NS 3000u
 
-/* The owner calls this when it got or gave a permit, or its average time per task changed. */
+/* Sets wake_slot after a change of the owner's permit or its average time per task. If wake_slot is
+ * 0, the owner's wakes go the slow way (wsqi_schedule_slow), which may notify a thread. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
                 wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
@@ -5474,16 +5549,17 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
-    bool last = wsqi_load_hint(&pool->poller) == WSQI_HAS_DRIVER(self->index) - 1;
+    uint32_t poller = wsqi_load_hint(&pool->poller) & ~WSQI_HEARD;
+    bool last = poller == WSQI_HAS_DRIVER(self->index) - 1;
     bool works = run != self->slept_at || wsqi_sleeping(s) >= pool->workers;
     if (works || last) (void)wsqi_driver_take(self);
     self->slept_at = run;
 }
 
 /* The owner found no work, or has no permit. It sleeps until another thread wakes it: then it has a
- * permit, and S counts it as a searcher. Or it wakes itself, with a permit only if one sleeps: for
- * a pinned task, an event, a timer, a full slot, or a lost wake-up (park_timeout_ns); when `wait`
- * ends (if `wait` is NULL: when a lent thread is dismissed); and when the pool is over. */
+ * permit, and S counts it as a searcher. Or it wakes itself, with a permit if one sleeps, for one
+ * of these: a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the
+ * end of `wait` (NULL: the dismissal of a lent thread), or the pool's end. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -5492,7 +5568,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread, in its look below, sees the
-     * producer's work. I10: the same for slots. P6: a thread that finds the pool still sees it. */
+     * work. I10: the same for full slots. P6: a shutdown sees what this sleeper queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);
@@ -5501,15 +5577,14 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
         /* I8: either this thread sees a permit that is given back now, or the giver sees the lower
-         * `coming`. Otherwise the giver could count this thread twice, and start no other one. */
+         * `coming`. Otherwise the giver counts this thread twice, and starts no stand-in. */
         wsqi_fence_rmw();
         (void)wsqi_thread_ready(pool, 0);
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->robs_slots = false;
-    self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self sets both anew */
-    /* The driver and the watch come before the look for work. Otherwise wsqi_pass_on would take a
-     * timer, a full slot or the free driver for work, and wake a thread for it. */
+    self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
+    /* First these steps, because wsqi_pass_on counts an unwatched timer, slot or driver as work. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5517,13 +5592,13 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* or JOINED is set */
-        /* P4: this thread sees the pool stop, or the shutdown sees it asleep. And a thread that
+        /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And a thread that
          * forks its first job now sees that this one asks for jobs, and publishes the job. */
         wsqi_fence_sc();
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* It naps until a waker or itself clears its bit, or the pool is over (then a token comes). */
+    /* The owner naps until its bit is cleared, by a waker or by itself, or the pool is over. */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
@@ -5533,16 +5608,17 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* If the pool is over, the bit may still be set, and S still count this thread as idle. */
+    /* If the pool is over, this thread may still have its bit, and S may count it: undo both. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    wsqi_fence_sc(); /* P4: this thread sees the pool stop, or is seen awake. I6: a look follows. */
+    /* P4: this thread sees the stop, or is seen awake. I6: wsqi_notify_tasks needs this barrier. */
+    wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
-    /* Another thread may have to watch now. A searcher looks for that when its search ends (I9). */
+    /* Another thread may have to watch now. (A searcher checks that later, in wsqi_search_end.) */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
-    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* P6: the next sleep makes it visible. */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* The next sleep orders this (P6). */
 }
 
 /* ==========================================================================
@@ -5554,15 +5630,16 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * ========================================================================== */
 
 /* The owner moves all but the oldest 128 tasks of its ring, and then `task` (or NULL), to the
- * global queue, as one chain. While a thief copies from the ring, only `task` moves. */
+ * global queue: marked tasks, which came from there, to its front, and others to its end. While a
+ * thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
     for (size_t i = wsqi_ring_spill(&self->ring, out); i-- > 0;) {
-        wsq_task *next = wsqi_unmarked(out[i]);
+        wsq_task *next = (wsq_task *)out[i]; /* marked or not */
         if (newest == NULL) newest = next;
         else wsqi_set(&oldest->next, next);
-        oldest = next;
+        oldest = wsqi_unmarked(next);
     }
     uint32_t lane = wsq_random_next(&self->random); /* any lane, so that consumers spread */
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
@@ -5570,33 +5647,33 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
-    if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
+    if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* No thief fills it, so NULL stays. */
     /* I11: either the owner or a thief gets the task. The owner filled the slot, so it needs no
      * acquire; but there is no wsqi_xchg_rlx. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* The owner takes the newest task of its deque: the first part of its queue, if it has one. */
+/* The owner takes the newest task of its deque, or NULL: it has no deque, or an empty one. */
 static inline wsq_task *wsqi_deque_take(wsqi_worker *self) {
     return wsqi_has_deque(self) ? (wsq_task *)wsq_deque_pop(&self->deque) : NULL;
 }
 
-/* The owner takes the next item, marked or not: of its deque, or the oldest of its ring. */
+/* The owner takes the newest item of its deque, or else the oldest of its ring, marked or not. */
 static inline void *wsqi_queue_pop(wsqi_worker *self) {
     void *item = wsqi_deque_take(self);
     return item != NULL ? item : wsqi_ring_pop(&self->ring);
 }
 
 /* The owner adds a new task. False: its queue has no room, or `order` is WSQ_SHARED, so the task
- * goes to the global queue. (Tasks that yield or come from there never go to the deque.) */
+ * goes to the global queue. (A task that yields, or comes from there, never goes to the deque.) */
 static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
     if (WSQI_LIKELY(self->order == WSQ_FIFO)) return wsqi_ring_push(&self->ring, task);
     return self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
 }
 
-/* The owner puts an item that it has popped from its ring to the back. The caller must notify. */
+/* The owner puts a popped item back, at the end of its ring. The caller must notify. */
 static void wsqi_ring_return(wsqi_worker *self, void *item) {
-    if (!wsqi_ring_push(&self->ring, item)) /* no room while a thief copies */
+    if (!wsqi_ring_push(&self->ring, item)) /* the ring has no room while a thief copies from it */
         wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item,
                         wsqi_unmarked(item));
 }
@@ -5604,27 +5681,25 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
 /* The owner has no permit from here on, so the tasks of its slot and its queue move to the global
  * queue, in order. Marked tasks, which came from there, go to its front, so that no later task
  * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
- * spawn and block would keep others waiting without end. Unless a lent thread leaves, a long deque
- * stays in place: other workers steal from it, in searches and in their turns (wsqi_take_stuck).
+ * spawn and block would keep others waiting without end. A long deque stays in place, unless a lent
+ * thread leaves: other workers steal from it, in searches and in their turns (wsqi_take_stuck).
  * True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
-    wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: marked tasks */
+    wsq_task *newest = NULL, *oldest = NULL;
     self->lifo_left = 0;
     size_t length = wsqi_queue_length(self);
     bool stays = length > WSQ_RING_CAPACITY && !wsqi_dismissed(self);
     if (stays || (length == 0 && item == NULL)) return length != 0;
     for (; item != NULL || (item = wsqi_queue_pop(self)) != NULL; item = NULL) {
         wsq_task *task = wsqi_unmarked(item);
-        bool back = (void *)task != item;
-        if (oldest[back] == NULL) oldest[back] = task;
-        else wsqi_set(&task->next, (wsq_task *)newest[back]);
-        newest[back] = (wsq_task *)item;
+        if (oldest == NULL) oldest = task;
+        else wsqi_set(&task->next, newest);
+        newest = (wsq_task *)item; /* marked or not */
     }
-    for (int back = 0; back < 2; back++)
-        if (newest[back] != NULL)
-            wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, newest[back], oldest[back]);
-    return newest[0] != NULL || newest[1] != NULL;
+    if (newest != NULL)
+        wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, newest, oldest);
+    return newest != NULL;
 }
 
 /* A pool's only worker calls this to keep the order of its spawns: some of its tasks are in the
@@ -5635,7 +5710,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
     self->order = WSQ_SHARED;
 }
 
-/* The owner puts the task into the global queue: its own has no room, or `order` is WSQ_SHARED. */
+/* The owner's queue has no room, or `order` is WSQ_SHARED: the task goes to the global queue. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
@@ -5645,7 +5720,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
     /* I6: searchers may have missed the tasks that moved, and wsqi_notify_pushed did not notify for
-     * those that lay behind older ones. So the owner notifies now. */
+     * tasks that lay behind older ones. So the owner notifies now. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* so wsqi_order_keep is called before the next task */
@@ -5668,14 +5743,14 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
         wsqi_push_local(self, former);
         wsqi_notify_others(self);
     } else {
-        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the exchange */
+        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the exchange */
         if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
     }
 }
 
-/* The owner calls this when it has filled its slot and tasks take long: wakes an idle thread, which
- * may take the task. After four calls in a row for which no thief took the task, only every 16th
- * call wakes a thread. (I6: wsqi_notify_rmw follows the exchange that filled the slot.) */
+/* The owner has filled its slot, and tasks take long: wakes an idle thread, which may take the
+ * task. After four calls in a row for which no thief took the task, only every 16th call wakes a
+ * thread. (I6: wsqi_notify_rmw follows a read-modify-write, the exchange that filled the slot.) */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
@@ -5708,19 +5783,19 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 
 /* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
  * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
- * blocks. (A test with n workers spawns n tasks that block, then others. With batches, in 9 of 10
- * new pools one of the others began before the n-th task. A new pool takes tasks for long ones: a
- * worker's average begins at 50 us.) The bounds are guesses: with one lane for up to 15 simulated
- * workers they cost about 2%. With several lanes, an open load of half of what 128 workers can do
- * waits 38 us, not 2. */
+ * blocks. (A test with n workers spawns n tasks that block, then others. With batches, one of the
+ * others began before the n-th task in 9 of 10 new pools. A new pool supposes that its tasks are
+ * long: a worker's average begins at 50 us.) The bounds are guesses. With one lane (up to 15
+ * simulated workers), single tasks cost about 2%. A pool with several lanes always takes batches:
+ * otherwise tasks that arrive half as fast as 128 workers can run them wait 38 us, not 2. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* How many tasks the owner may take from the global queue: what fits into its ring and, unless it
- * has another task to run now, the one that it runs now. In a WSQ_SHARED pool only that one. */
+/* Returns how many tasks the owner may take from the global queue: as many as its ring has room
+ * for, and one to run now, unless it has one. In a WSQ_SHARED pool, only the one to run now. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     uint32_t now = has ? 0 : 1;
     if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
@@ -5738,7 +5813,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
-    if (left == 0) self->order = pool->config.order; /* see wsqi_order_keep */
+    if (left == 0) self->order = pool->config.order; /* all are fetched: undo wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
         next = wsqi_get(&one->next);
         if (task == NULL) task = one;
@@ -5746,7 +5821,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Searchers may have missed tasks that moved. (If the owner searches, it notifies later.) */
+    /* Searchers may have missed moved tasks, so notify now or, if the owner searches, later. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
@@ -5795,10 +5870,10 @@ static bool wsqi_fresh(wsqi_worker *victim) {
 }
 
 /* Takes tasks from a ring. Only one thief at a time tries: other thieves leave without touching the
- * cache lines that the owner needs for each push. (A worker that spawns tasks of 0.5 us, on 64
- * simulated cores, feeds 33% of the cores that it could feed; without this rule 3%.) `robbed` is
- * only a hint: the ring decides which thief gets a task. A thief that is held up here keeps other
- * thieves away, as it does in wsqi_ring_steal while it copies. */
+ * cache lines that the owner needs for each push. (On 64 simulated cores, a worker that spawns
+ * tasks of 0.5 us keeps 33% of the cores busy that it could at best; without this rule 3%.)
+ * `robbed` is only a hint: the ring decides which thief gets a task. A thief that is held up here
+ * keeps other thieves away, as it does in wsqi_ring_steal while it copies. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
@@ -5815,12 +5890,12 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since a thread last looked. If the
- * theft is early, the task just runs on another core. */
+/* Takes the task of a slot if the slot's owner has begun no task since a thread last looked at it.
+ * A theft that comes too early does no harm: the task just runs on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* This read is slow, so it follows the test: each spawn of the victim writes its cache line. */
+    /* The slot is full: only now read counters.run, whose cache line each spawn writes. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5832,13 +5907,13 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals from the victim the first of these that it has: if `ring`, up to half of its ring; one
- * task of its deque; if `slot`, the task in its slot. */
+/* Steals from the victim: if `ring` is set, up to half of the tasks in its ring; if this gives
+ * none, one task of its deque; if there is none and `slot` is set, the task in its slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool ring, bool slot) {
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
     wsq_steal result = item == NULL && wsqi_has_deque(victim) ? WSQ_STEAL_LOST : WSQ_STEAL_EMPTY;
-    /* The owner may win the race for one task after the other without end, so there are 4 tries. */
+    /* The owner may win every race for a task, so the thief tries 4 times at most. */
     for (int tries = 0; result == WSQ_STEAL_LOST && tries < 4; tries++)
         result = wsq_deque_steal(&victim->deque, &item);
     if (item == NULL && slot) item = wsqi_slot_rob(victim);
@@ -5846,7 +5921,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     item = wsqi_unmarked(item);
     self->source = victim->index + 1;
-    self->turn.tail = before + more; /* wsqi_take_stuck lets these run first */
+    self->turn.tail = before + more; /* wsqi_take_stuck waits until the stolen tasks have run */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -5898,18 +5973,18 @@ enum {
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
-    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets OPEN: until the task begins, a cancel stops it */
+    WSQI_FLAG_REVOCABLE = 32, /* a spawn sets OPEN: a cancel before the run stops the task */
     WSQI_FLAG_NODE = 64,    /* the task is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
 
 #define WSQI_FLAG_INDEX_AT 16 /* where the index of a pinned task's worker begins */
-#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT) /* priority and pin; 0: neither */
+#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT) /* a mask: priority, pin and index */
 #define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* a mask: pin and index */
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
 /* Catches most tasks that were freed or never set up: the patterns with which allocators fill freed
- * memory (0xdd..., 0xdeadbeef) contain bits of WSQI_FLAGS_NEVER, and so do most old stacks. */
+ * memory (0xdd..., 0xdeadbeef) contain bits of WSQI_FLAGS_NEVER; so does most old stack memory. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
@@ -5917,7 +5992,7 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* Priority and pin. Only the thread that spawns, queues or runs the task writes its flags. */
+/* Returns priority and pin. Only the thread that spawns, queues or runs a task writes its flags. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
@@ -5991,9 +6066,9 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* The pinned worker itself is woken, from wsqi_sleep or a wait (caller_runs: worker 0). */
+        /* Wakes the worker that can run the task. In a caller_runs pool worker 0 sleeps for all. */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
-        wsqi_fence_rmw(); /* P4: this thread sees the pool's end, or a sweep sees the task. */
+        wsqi_fence_rmw(); /* P4: this thread sees the pool's end, or wsqi_sweep sees the task. */
     } else {
         wsqi_notify_rmw(pool);
     }
@@ -6010,7 +6085,7 @@ static inline bool wsqi_task_notify(wsq_task *task) {
      * with T3 and T5. T4 is a release even if the task was notified before: the run that takes the
      * notification must see this waker's writes, too. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    /* If this returns false, the task may run and end, so its memory may be gone from here on. */
+    /* If this returns false, another thread may run and end the task, so its memory may be gone. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
@@ -6035,10 +6110,10 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* Opens a done task's `after` for new edges: a spawn has claimed the task, or it was poisoned. */
+/* Opens a done task's `after` for new edges: the task was claimed by a spawn, or poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: by an acquire of the caller (T6; in wsqi_task_poison E4 or, in a graph, K4) CLOSED
-     * is visible here. Other threads leave CLOSED as it is, so no compare-and-swap is needed. */
+    /* Relaxed: the caller's acquire (T6; in wsqi_task_poison E4 or, in a graph, K4) makes CLOSED
+     * visible. Other threads leave CLOSED as it is, so no compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
@@ -6046,8 +6121,8 @@ static inline void wsqi_task_reopen(wsq_task *task) {
 }
 
 /* Claims a task for a spawn. False: it is held, queued, running or pending. *state: the state that
- * the caller last saw; replaced by the state before the claim. home: see wsqi_task_home. To the new
- * state `hold` is added: OPEN, a HOLD that wsqi_task_let_go takes away, both, or 0. */
+ * the caller last saw; on return, the state before the claim. home: see wsqi_task_home. `hold` is
+ * added to the new state: OPEN, a HOLD that wsqi_task_let_go takes away, both, or 0. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
     uint32_t next;
@@ -6070,7 +6145,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
  * queue has a count, on the cache line that the push writes anyway. It changes by compare-and-swap:
- * an addition to a closed lane would count tasks that do not exist, until it is taken back. */
+ * until it is undone, an addition to a closed lane would count tasks that do not exist. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -6079,8 +6154,8 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
         if ((outside & 1) &&
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_in_job(pool)))
             return false;
-        /* Relaxed: the closed bit and the count are in one word, and a read-modify-write sees its
-         * newest value, so a shutdown waits for each admitted task. G1 and P1 order the rest. */
+        /* Relaxed: closed bit and count are one word. A compare-and-swap sees its newest value, so
+         * a shutdown waits for each admitted task. G1 and P1 make visible what the task does. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
@@ -6100,7 +6175,7 @@ static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t co
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, 0u - count);
     } else {
-        /* Relaxed: no task has run, so only the count matters. W4 in the next call orders it. */
+        /* Relaxed: no task has run, so only the count matters. W4 in wsqi_check_quiet orders it. */
         wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
         wsqi_check_quiet(pool);
     }
@@ -6126,13 +6201,13 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* Needs a full barrier: searchers may have missed tasks that moved. */
+        wsqi_notify(pool); /* with a full barrier: searchers may have missed moved tasks */
     }
     wsqi_check_over(pool);
 }
 
-/* Puts a task with a priority or a pin into the lane for that, any other task at the back of the
- * queue of `self`, the caller's worker in this pool (NULL: into the global queue). Notifies. */
+/* Queues a task, and notifies. With a priority or a pin, it goes to the lane for that; otherwise to
+ * the queue of `self`, the caller's worker in this pool (NULL: to the global queue). */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -6166,7 +6241,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* As wsqi_spawn_plain, called by a thread outside the pool. */
+/* Does the work of wsqi_spawn_plain for a thread outside the pool. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
     if (result != WSQ_OK) return result;
@@ -6193,7 +6268,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     if (wsqi_load_own(&task->flags) & WSQI_FLAG_ONCE) wsqi_task_flag(task, WSQI_FLAGS_PIN, 0);
 }
 
-/* Claims and counts the task, and adds a hold: it is in no queue until wsqi_task_let_go. */
+/* Claims and counts the task, and adds a hold, so that it is queued only by wsqi_task_let_go. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -6213,7 +6288,7 @@ typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED }
 /* Takes one hold away. If that was the last one of a spawned task: queues it, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     /* E3: the task's run sees what each thread did before it took a hold away; and the thread that
-     * takes the last one sees the spawn, and so the pool and flags. Pairs with itself and T6. */
+     * takes the last one sees the spawn, hence the pool and flags. Pairs with itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
@@ -6229,17 +6304,17 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* The thread that has reserved the task takes its own hold away. If other holds are left, it counts
- * the task in pool.held. The order matters: a task that only this hold keeps from the queue must
- * not be counted, or wsqi_stuck could report that the task waits for ever. */
+/* The thread that has reserved the task takes its own hold away. If other holds are left, it then
+ * counts the task in pool.held. If it counted first, a task that only this hold keeps from the
+ * queue would be counted, and wsqi_stuck could report that the task waits for ever. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
-/* The thread that has reserved the task sends the SPAWN event. Relaxed: other threads can only take
- * holds away now, and not this thread's. So `others` may be too high, but zero is final. */
+/* The thread that has reserved the task sends the SPAWN event. Relaxed: from now on other threads
+ * only take holds away. So `others` may be too high, but a zero stays zero. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
@@ -6257,7 +6332,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     return WSQ_OK;
 }
 
-/* Has the task no predecessors (holds in `state`) and no flags, and does no hook hear of spawns? */
+/* Is the task plain: no predecessors (holds in `state`), no flags, and no hook for SPAWN events? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
            !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
@@ -6271,7 +6346,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block runs no task itself: the next block outward does. */
+    /* A guest's block has no task: the current task is in a block further outward. */
     while (self != NULL && self->frame.task == NULL) self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
@@ -6347,8 +6422,8 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_set(&prev->next, next);
 }
 
-/* The lock's holder asks for a time before which no timer of the list is due. The list is for times
- * from `start` to `end`; a timer that was set again may be due later. */
+/* Returns a time before which no timer of the list is due. The caller holds the lock. The list is
+ * for times from `start` to `end`, but a timer that was set again may be due after `end`. */
 static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
@@ -6411,8 +6486,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: marks its timers as not set, and frees the lists. (In a child of fork() it only
- * frees them, because they may be half changed.) */
+/* The pool is over: marks its timers as not set, and frees the lists. (In a child of fork() the
+ * lists may be half changed, so it only frees them.) */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6436,7 +6511,7 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
     /* N3: a thread that sees NULL may free the timer or set it again, so this store is its last use
-     * here. Pairs with N4. Nobody frees it before the store, because its task is not queued yet. */
+     * here. Pairs with N4. The task, not queued yet, cannot free the timer before this. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6445,7 +6520,7 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
 static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     uint64_t first = WSQI_NEVER;
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* N2: the second look of wsqi_timers_raise sees each time stored before timer_next rose. */
+        /* N2: the second look of wsqi_timers_raise sees all times stored before timer_next rose. */
         uint64_t next = wsqi_load_sc(&pool->timers[i].next);
         if (next < first) first = next;
     }
@@ -6524,7 +6599,7 @@ static wsqi_timers *wsqi_timers_of(void *where) {
 
 /* Finds the lists of this pool in which the timer is set or has fired; if there are none, takes the
  * lists of the calling thread. Locks these lists, marks the timer as set in them, and returns them.
- * *where becomes the former timer->timers. NULL: the timer is set in another pool. */
+ * Returns NULL if the timer is set in another pool. *where becomes the former timer->timers. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6533,8 +6608,8 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
-        /* N4: the thread that fired the timer last does not use it any more. N3: a thread that
-         * cancels the timer may read timers->pool. Pairs with N3 and N4. Failure: try again. */
+        /* N4: the thread that last fired the timer has finished with it. N3: a thread that cancels
+         * the timer sees timers->pool. Pairs with N3 and N4. Failure: try again. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
         wsqi_unlock(pool, &timers->lock);
     }
@@ -6567,8 +6642,8 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
     WSQ_ASSERT("the wsq_timer is NULL" && timer != NULL);
     for (;;) {
-        /* N4: if this is NULL, no thread uses the timer any more. (The one that fired it may still
-         * be about to queue the task.) Pairs with N3. */
+        /* N4: if this is NULL, no thread uses the timer any more. (The thread that fired the timer
+         * may still be about to queue the task.) Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
@@ -6593,7 +6668,7 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  *            edge. The thread that ends an AWAITED task closes `after`, then stores DONE, and does
  *            not touch the task any more; then it resolves the edges.
  * Writers:   after: a thread that adds an edge pushes it, and closes `after` if the task has ended;
- *            the thread that ends the task closes it; a new spawn opens it again.
+ *            the thread that ends the task closes it; a spawn or wsqi_task_poison opens it again.
  * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
 
@@ -6601,8 +6676,8 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* A predecessor was cancelled, so this task must not run. If the task is done, and waits for its
- * next spawn, it becomes new: DONE with POISONED would say that its last run was cancelled. */
+/* A predecessor was cancelled, so this task must not run. A done task, which waits for its next
+ * spawn, also loses DONE: DONE with POISONED would say that its last run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6621,8 +6696,8 @@ static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* The predecessor of these edges has ended (poisons: it was cancelled): takes a hold from each
- * successor. As soon as a hold is gone, the edge's memory may be gone. */
+/* The predecessor, the task from which these edges lead, has ended: takes a hold from each of its
+ * successors. Then the edges may be freed. poisons: the predecessor was cancelled. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6643,7 +6718,7 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1: a done task's result is visible; W3: a spawned task's pool is. Pairs with T2, T6. */
+        /* T1, W3: a done task's result, or a spawned task's pool, is visible. Pairs with T2, T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6651,12 +6726,12 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to the task's `after`, and returns 0; or, if the task is done, returns its state,
- * which is not 0. (That state may be out of date if another thread is spawning the task again.) */
+/* Adds the edge to the task's `after`, and returns 0. If the task is done, returns its state, which
+ * is not 0. (That state may be out of date if another thread is spawning the task again.) */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
-        uint32_t state = wsqi_load_acq(&task->state); /* T1: if done, what it did is visible */
+        uint32_t state = wsqi_load_acq(&task->state); /* T1: a done task's result is visible */
         if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
         if (head == WSQI_CLOSED) { /* soon the task is done, or `after` is open again */
             wsqi_pause();
@@ -6664,8 +6739,8 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
             continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the thread that ends the task sees the edge; and if a spawn has opened `after` again,
-         * wsqi_task_attend sees the new state. Pairs with E4 and E6. Failure: retried. */
+        /* E5: the thread that ends the task sees the edge. If a spawn has just opened `after`, this
+         * thread sees that the task is spawned. Pairs with E4 and E6. Failure: retried. */
         if (wsqi_cas_acqrel(&task->after, &head, edge)) return 0;
     }
 }
@@ -6679,7 +6754,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* edges are still here if the task's end missed AWAITED */
+        edge = wsqi_task_close(task); /* The task ended without AWAITED, so it left its edges. */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -6694,7 +6769,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     do {
         if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_HOLD)
             return WSQ_ERR_INVALID;
-        /* Relaxed: the spawn orders it. Failure: decide again. */
+        /* Relaxed: the spawn changes the same word, so it sees the hold. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_HOLD));
     edge->task = task;
     wsqi_edge_link(edge, predecessor);
@@ -6708,7 +6783,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-/* As wsqi_task_finish, if the task is AWAITED, or another bit was added to its state. */
+/* The part of wsqi_task_finish for a task that is AWAITED, or has another bit in its state. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
@@ -6731,18 +6806,19 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 
 /* The owner queues a task that yielded, or was woken while it ran. A task with a priority or a pin
  * goes to the lane for that. Any other task goes to the back of the owner's ring or, if the ring is
- * full or not in use, to the first lane of the global queue. If that lane holds tasks, these come
- * first, so a task that would run next goes there, too. No thread is notified for a task that will
- * run next. If the owner does something else before that, it notifies then: before an urgent task
- * (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
+ * full or not in use, to the first lane of the global queue. A task that would run next goes to
+ * that lane, too, if the lane holds tasks, because those come first. No thread is notified for a
+ * task that will run next. If the owner does something else before that, it notifies then: before
+ * an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
         wsqi_queue_special(pool, task);
         return;
     }
+    /* Will the task run next? (If a thief empties the slot just now, a needless notify follows.) */
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_hint(&self->lifo) == NULL; /* if a thief now empties it, no harm */
+                wsqi_load_hint(&self->lifo) == NULL;
     bool here = self->order != WSQ_SHARED && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
@@ -6804,8 +6880,8 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* The owner has taken a task that was woken, is revocable, or is poisoned: does it run now? False:
- * it was cancelled. Its state stays then, so that wsq_task_cancel still returns true. */
+/* The owner has taken a task that was woken, is revocable, or is poisoned. True: its run begins.
+ * False: it was cancelled. Its state stays, so that wsq_task_cancel returns the same as before. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
@@ -6848,7 +6924,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: the parent's value counts */
+#define WSQI_GROUP_BELOW 2u /* in `cancelled`: the parent's value counts instead */
 
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
@@ -6877,8 +6953,8 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
 }
 
 /* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. The group may be
- * freed once its count is zero. So the list `then` is taken while the count is still one; if more
- * tasks are spawned meanwhile, the list is put back, to wait for those, too. */
+ * freed once its count is zero. So the count first falls to one, and the list `then` is taken. If
+ * more tasks are spawned meanwhile, the list is put back, to wait for those, too. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -6943,10 +7019,10 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (is_node) wsqi_node_end(pool, wsqi_local(pool), task, true);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a thread that reads it sees what the cleanup did. */
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a reader of `dropped` sees what the cleanup did. */
 }
 
-/* The owner counts down, in their group, the ends that it has collected in `ends`. */
+/* The owner subtracts the ends that it has collected in `ends` from the count of their group. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->ends.group;
     uint64_t n = self->ends.count;
@@ -6954,12 +7030,13 @@ static void wsqi_group_flush(wsqi_worker *self) {
     self->ends.group = NULL;
     self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
-    wsqi_count_finished(self, n); /* last: wsq_pool_wait may return now, and the group be freed */
+    /* This is last: after it wsq_pool_wait may return, and then the group may be freed. */
+    wsqi_count_finished(self, n);
 }
 
-/* The owner runs a task of a group, and collects its end in `ends`. The earlier ends leave their
- * group's count first, if that is another group, or if this task is not done after its run: then it
- * may wait for others of the group. */
+/* The owner runs a task of a group, and collects its end in `ends`. Before that it flushes `ends`
+ * (wsqi_group_flush) if they belong to another group. It also does so if this task is not done
+ * after its run, because the task may wait for others of the group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -7052,7 +7129,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
         wsqi_task_finish(pool, task, former);
     } else {
         /* T2, T6: the task's next spawn sees what this thread wrote, and what a waker wrote before
-         * its wake, which is dropped here. Failure: relaxed, try again. */
+         * a wake that is dropped here. Failure: relaxed, try again. */
         while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
         if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
     }
@@ -7183,8 +7260,8 @@ static bool wsqi_graph_check(wsq_graph *graph) {
 }
 
 /* Queues the nodes without predecessors; a thread outside queues them as one chain, except those
- * with a priority or a pin. Once the last node is queued, all tasks may end and the graph be freed,
- * so this function reads neither after that. */
+ * with a priority or a pin. Once the last node is queued, all tasks may end, and then the graph may
+ * be freed. So this function reads neither nodes nor graph after that. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -7261,7 +7338,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
     /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so `ctx`
-     * leads there. But its frame is in the block of the worker that waits, so that is read. */
+     * leads to that block. But the task's frame is in the block of the worker that waits. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
         self = local;
@@ -7278,7 +7355,7 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error) {
 }
 
 WSQ_API int wsq_group_error(const wsq_group *group) {
-    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it, once the group is done. */
+    return (int)wsqi_load_rlx(&group->error); /* Relaxed: final once the group is done (K4) */
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
@@ -7297,8 +7374,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* Runs or cancels a task that the owner has just taken. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue orders it. If no odd bit is set, the run begins: a later wake is for the
-     * next run, and a later cancel cannot stop this one. Else wsqi_task_begin looks again. */
+    /* Relaxed: the queue orders it. If no bit of `odd` is set, the run begins: a later wake is for
+     * the next run, and a later cancel cannot stop this one. Else wsqi_task_begin decides. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -7336,11 +7413,11 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* The job may be a guest's, for which wsq_pool_wait does not wait. So this thread first checks
-     * for a quiet pool. (In a join it does so only if tasks have ended since its last search.) */
+    /* This may be a guest's job, for which wsq_pool_wait must not wait: so check for a quiet pool
+     * before the job. (In a join only if tasks have ended since this thread's last search.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: either this thread sees, and calls, a thread in wsq_pool_wait, or that one sees the
-         * ended tasks. Pairs with W5. (A barrier after the stores below would wait for them.) */
+         * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
@@ -7356,7 +7433,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* A guest is on duty while it is in a job; all others are on duty already. */
     bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
-    wsqi_frame frame; /* the job belongs to another task than the current one */
+    wsqi_frame frame; /* a new frame, because the job is no part of the current task */
     wsqi_frame_push(self, &frame, self->frame.floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->frame.floor, job);
@@ -7373,26 +7450,26 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ---- looks at other workers ---- */
 
 /* May this worker take jobs? A guest works in the place of one worker. So if more guests work than
- * there are other permits that sleep or search, the worker leaves jobs to the guests. No job is
- * missed: the last searcher, and each join, looks for jobs once more before it sleeps. */
+ * permits sleep or search (without the worker's own), the worker leaves jobs to the guests. No job
+ * is missed: the last searcher, and each join, looks for jobs once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* How many victims a pass visits at each distance, or in a join; a search visits three times as
- * many if distances do not matter. More visits would cost the victims more than they bring. The
- * last searcher finds what others missed. On 128 simulated cores, 4 to 16 differ little. */
+/* A pass visits this many victims in a join; in a search 3 times as many or, if distances matter,
+ * this many at each distance. More visits would cost the victims more than they bring. The last
+ * searcher finds what the passes missed. On 128 simulated cores, 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: from LIFO slots, too. */
+/* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: LIFO slots, too. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: searchers may have missed the stolen tasks while they moved, so this thread looks. The
-     * victim does not notify for a task that it pushes behind others; but either this thread sees
-     * that task, or the victim sees that the tasks before it are gone, and notifies. */
+    /* I6: searchers may have missed the stolen tasks while they moved, so this thread looks for
+     * them. The victim does not notify for a task that it pushes behind others; but either this
+     * thread sees that task, or the victim sees that the tasks before it are gone, and notifies. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7403,24 +7480,25 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
                        wsq_task **task) {
     wsqi_stat(self->counters.steal_attempts, 1);
     if (jobs && wsqi_job_steal(self, victim)) return true;
-    if (reach == WSQI_JOBS) return false; /* a guest has no tasks, but may be asked */
-    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS);
+    if (reach == WSQI_JOBS) return false;
+    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* a guest has none */
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
 }
 
-/* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all). It
- * begins with number from[0], or, at distance d, from[d], and sets that for the next pass: a thread
- * that S counts as a searcher goes on where it was, any other begins at random. (All at random: the
- * last of 64 tasks that one worker has for 64 sleepers begins after the time of 12 wake-ups, not
- * 10. None at random: 128 pairs of tasks that wake each other take 550, not 440 ns.) If distances
- * matter, near workers come first, except in a join, where that cuts fib's efficiency on 128
- * simulated cores from 66 to 36%. True: a job has run. */
+/* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all).
+ * The first one has the number in from[0] or, at distance d, in from[d]. The next pass's first
+ * number is written there: the one after this pass's last victim if S counts this thread as a
+ * searcher, otherwise a random one. (All random: the last of 64 tasks that one worker has for 64
+ * sleepers begins after the time of 12 wake-ups, not 10. None random: 128 pairs of tasks that wake
+ * each other take 550, not 440 ns.) If distances matter, near workers come first; not in a join:
+ * that cuts fib's efficiency on 128 simulated cores from 66 to 36%. True: a job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    bool all = self->robs_slots;
+    /* all: sleepers are visited, too. A long deque stays when its owner sleeps. */
+    bool all = self->robs_slots || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
@@ -7428,14 +7506,14 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     do {
         unsigned visits = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
         uint32_t *next = &from[ordered ? distance : 0], start = *next % count;
-        for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
+        for (unsigned i = 0; i < count && (visits != 0 || self->robs_slots) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
             /* One read for up to 64 victims: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
-            bool sleeps = (asleep & wsqi_bit(victim)) != 0; /* but its long deque may have stayed */
-            if (victim == self || (sleeps && !all && !wsqi_has_deque(victim))) continue;
+            bool sleeps = (asleep & wsqi_bit(victim)) != 0;
+            if (victim == self || (sleeps && !all)) continue;
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
             if (wsqi_visit(self, victim, reach, jobs, task)) return true;
             visits--;
@@ -7447,9 +7525,9 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
 
 /* The pause between two looks for work: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each.
  * Without pauses the looks would take cache lines away from the workers. (A task that stays in its
- * spawner's queue is stolen after 0.4 us; with pauses of 16 to 128 hints it was 1.5 us.) In a join
- * the pause ends when the job is done (job: NULL elsewhere). Otherwise each join of a chain adds a
- * pause to the next one: barriers 10 us apart on 64 simulated cores took 31, not 27 us each. */
+ * spawner's queue is stolen after 0.4 us; with pauses of 16 to 128 hints it was 1.5 us.) If a join
+ * waits for `job` (not NULL), the end of the job ends the pause. Otherwise each join would delay
+ * the next one of a chain: barriers 10 us apart on 64 simulated cores took 31, not 27 us. */
 static void wsqi_backoff(uint32_t round, wsq_job *job) {
     uint32_t hints = 2u << (round < 4 ? round : 4);
     while (hints-- != 0 && (job == NULL || wsqi_load_hint(&job->done) != WSQI_JOB_DONE))
@@ -7462,8 +7540,8 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
     if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
-    /* The first look only notes a lone task, which its owner may be about to take. The second look
-     * takes it. */
+    /* The first look only notes a lone task, because the victim may be about to take it. The second
+     * look takes it. */
     for (int look = 0; look < 2 && *task == NULL; look++) {
         if (look != 0) wsqi_backoff(2, NULL);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
@@ -7487,7 +7565,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* The worker runs dry: the clock of its turns stops. Fewer than 16 tasks are not measured. */
+/* The worker runs dry, so this turn's time ends here. If fewer than 16 tasks ran, it is dropped. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7498,9 +7576,9 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals from that thread, as no thread searches while all work. But tasks that this
- * worker's ring held at the earlier turn, or got by a theft since, run first: they may be older.
- * (Not in a WSQ_LIFO pool, which empties rings slowly, and does not run older tasks first.) */
+ * task, it steals what the thread has queued: while all threads work, no searcher would. But tasks
+ * that this worker's ring held at the earlier turn, or got by a theft since, may be older, so they
+ * run first. (Not so in a WSQ_LIFO pool: it empties rings slowly, and keeps no order anyway.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7511,8 +7589,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
-    /* The victim's ring is robbed only while a task that the earlier turn saw is still in it: later
-     * tasks may be younger than this worker's own. */
+    /* The victim's ring is robbed only while a task that the earlier turn saw is still in it. If
+     * none is, all tasks in it may be younger than this worker's own. */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -7530,20 +7608,19 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
-    wsqi_group_flush(self); /* The check for a quiet pool in wsqi_search_begin needs these ends. */
-    /* With a permit the owner becomes a searcher, so that the dispatch's tasks do not wake a thread
-     * each; the end of its search wakes threads for all of them. */
+    wsqi_group_flush(self); /* wsqi_search_begin's check for a quiet pool must count all ends. */
+    /* With a permit the owner becomes a searcher. So the dispatch's tasks need not each wake a
+     * thread: the end of the search wakes threads for all of them. */
     if (self->permit && !self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
 }
 
-/* 0. A turn. Timers fire, and the driver is asked for events. The turn's task is the first of
- * these that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one of a
- * thread that is in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque and
- * from the ring alternately). Then tasks of the global queue go to the end of the ring; if it has
- * no room for them, the turn is not over (except after a WSQ_LOW task), and the next task comes
- * from a turn again. */
+/* 0. A turn. Timers fire, and the driver is asked for events. The turn's task is the first of these
+ * that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one of a thread
+ * that is in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque and from the
+ * ring alternately). Then tasks of the global queue go to the end of the ring. If the ring has no
+ * room for them, the next task comes from a turn, too (except after a WSQ_LOW task). */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool over = false;
@@ -7557,7 +7634,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL) task = wsqi_take_stuck(self);
     if (task == NULL) {
-        self->turn.oldest = wsqi_has_deque(self) && !self->turn.oldest;
+        self->turn.oldest = !self->turn.oldest && wsq_deque_length(&self->deque) != 0;
         if (self->turn.oldest) task = wsqi_unmarked(wsqi_ring_pop(&self->ring));
         else task = wsqi_take_local(self);
     }
@@ -7585,9 +7662,9 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 }
 
 /* Between two rounds of a search that lasts spin_ns, the searcher does the watcher's work: timers,
- * the driver, full slots. Sets *task to a task of its own, or to NULL. Returns false if the
- * search must end: its wait was called or has expired; the thread was dismissed; or robs_slots says
- * that it may take a task from a slot, which wsqi_search then does. */
+ * the driver, full slots. Sets *task to a task of its own queue, or to NULL. False: the search
+ * must end, because its wait was called or has expired, because the thread was dismissed, or
+ * because the thread may now take a task from a slot (robs_slots): wsqi_search then does so. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7610,9 +7687,10 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
  * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
  * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) Work
- * found at the first look ends the row of useless searches, except with a driver: there each batch
- * of events wakes a second worker. (So an echo server with 8 connections takes 3.6, not 4.0 us of
- * processor time for a request, and 38, not 47 us for an answer; Xeon, KVM.) */
+ * found at the first look ends the row of useless searches. With a driver it does not: there each
+ * batch of events wakes a second worker, which would never be discouraged. (So an echo server with
+ * 8 connections takes 3.6, not 4.0 us of processor time for a request, and 38, not 47 us for an
+ * answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7625,33 +7703,41 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
     return helped;
 }
 
-/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
+/* Steps 3 and 4: looks at the other workers for a while, and at the global queue once more. True: a
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
- * S. So S counts the worker as a searcher (if it was not woken as one) only after its first look,
- * and while S counts another searcher, only when the search has failed. But if the search lasts
- * spin_ns, S counts it from the first round on: wsqi_search_begin calls the threads in
- * wsq_pool_wait if no task is left, so they need not wait for the search's end. */
+ * S, so a worker that S does not count as a searcher yet writes to S late: when its first look has
+ * failed and S counts no other searcher, or when its whole search has failed. But if the user has
+ * set spin_ns, it writes right after its first look. Otherwise, if no task is left, the threads in
+ * wsq_pool_wait might be called (by wsqi_search_begin) only after spin_ns. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
-    uint32_t from[WSQI_POLLS] = {any, any, any}; /* where the next pass begins, by distance */
+    uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
     self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
+    /* First it looks where its waker saw work; then, if S does not count it yet, at other workers.
+     * If the driver's last thread heard of events, it asks the driver before that second look.
+     * (Otherwise nobody asks until all tasks of the last events have begun: with 16 cores, and 4
+     * million events a second of 3 us each, 99% started within 118, not 20 us. But if that brings a
+     * task, the next search steals first: events without end must not keep it from stealing.) Else
+     * it asks after that look. (If it always asked before, an echo server with 8 connections made
+     * ten times as many useless calls of the driver, and took 0.4 us more for a request; Xeon,
+     * KVM.) A discouraged worker does not ask: it soon sleeps in the driver's wait. */
+    bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
+    bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
+    self->drove = false;
     if (wsqi_steal_lead(self, task)) return true;
+    if (first && *task == NULL && wsqi_drive(self))
+        self->drove = (*task = wsqi_take_local(self)) != NULL;
     if (*task == NULL && !self->searching && wsqi_steal_pass(self, WSQI_TASKS, from, task))
         return true;
-    /* Then it asks the driver; if it looks only once, it soon sleeps in the driver's wait instead.
-     * (When it asked before it looked at other workers, an echo server with 8 connections made ten
-     * times as many useless calls, and took 0.4 us more for a request; Xeon, KVM.) */
-    if (*task == NULL && pool->config.driver != NULL && !wsqi_discouraged(self) && wsqi_drive(self))
-        *task = wsqi_take_local(self);
+    if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_local(self);
     if (*task != NULL) return false;
-    /* If half of the workers search already, that look was enough. */
+    /* If half of the workers search, no rounds follow, unless S counts this one, or `lasts`. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !lasts) rounds = 0;
     /* Then it looks in rounds: urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
@@ -7675,8 +7761,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, from, task);
 }
 
-/* 0. and 1. Finds a task nearby. It reads two counts of urgent tasks. Unless a turn is due or a
- * task is urgent, all else that it touches lies on the worker's own cache lines. */
+/* Steps 0 and 1 of FINDING WORK: finds a task nearby. Unless a turn is due or a task is urgent, it
+ * touches only two counts of urgent tasks and the worker's own cache lines. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -7686,7 +7772,7 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* 2. to 4. Finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher. */
+/* Steps 2 to 4: finds a task elsewhere. NULL: none, and S counts the worker as a searcher. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
@@ -7727,16 +7813,16 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 /* ==========================================================================
  * >>pump: caller_runs, where the thread that waits works
  * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
- *            the pool's tasks, and acts for each of them as the next of the pool's workers.
+ *            the pool's tasks, and acts for each of them as one of the pool's workers.
  * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED, and
  *            sleeps; the working thread wakes it when it leaves.
- * Writers:   pump: any thread, by CAS or exchange. next, and a block's `outer`: the working thread.
+ * Writers:   pump: any thread, by CAS or exchange. A block's `outer`: the working thread.
  * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is how a lock on
  *            a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task`, or, if that is NULL, a task that it finds. That task's jobs go to `floor`: see
- * wsqi_step_above. Returns false if it found no task; then S counts the worker as a searcher. */
+/* Runs `task`, or, if that is NULL, a task that it finds. The jobs of the task go to `floor`:
+ * see wsqi_step_above. False: it found no task; then S counts the worker as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7751,13 +7837,13 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* Makes this thread the one that works. False: another one does, or the pool is not caller_runs. */
+/* Lets this thread run the pool's tasks. False: another thread does, or caller_runs is not set. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (!pool->config.caller_runs) return false;
     if (wsqi_local(pool) != NULL) return true;
     /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
-     * thread works. It finds WANTED when it leaves, and calls the waiting threads. */
+     * thread works. That thread finds WANTED when it leaves, and calls the waiting threads. */
     if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
         wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8: as above */
         return false;
@@ -7773,25 +7859,19 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-static void wsqi_pump_next(wsq_pool *pool) {
-    pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
-}
-
-/* Runs one task as the next worker. Meanwhile that worker's block is the first in the thread's
- * chain of blocks (`outer`), even if the thread acts as that worker further down its stack. */
-static bool wsqi_pump_run(wsq_pool *pool) {
-    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
+/* Runs one task as this worker. Meanwhile the worker's block is the first in the thread's chain of
+ * blocks (`outer`), even if the thread acts as that worker further down its stack. */
+static bool wsqi_pump_run(wsqi_worker *self) {
+    wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
-    bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
-    wsqi_pump_next(pool);
+    bool nested = wsqi_inside(self->pool) != NULL; /* in the middle of a task */
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
     wsqi_self_set(self);
     self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
-    self->vain = 0;       /* each search is a whole one */
-    wsqi_slots_mark(self); /* this thread may rob any slot, because no owner is in a task */
-    self->robs_slots = true;
+    self->vain = 0;       /* so no search is cut short */
+    (void)wsqi_timers_fire(self->pool, 0); /* no other thread looks at them between two turns */
     bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
     wsqi_self_set(former);
@@ -7800,15 +7880,17 @@ static bool wsqi_pump_run(wsq_pool *pool) {
     return ran;
 }
 
-/* Runs one task on this thread, as some worker. False: there is nothing to do. */
+/* Runs one task on this thread, as a random worker that has one nearby: in its slot, its queue, its
+ * inbox, or the global queue. If none has, a random worker searches. False: it found nothing. */
 static bool wsqi_pump(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first worker has looked everywhere, except into the inboxes of the others. So each of
-         * these runs only if its inbox is not empty. */
-        if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
-        else if (wsqi_pump_run(pool)) return true;
+    unsigned n = wsq_random_below(&wsqi_block(pool, 0)->random, pool->workers);
+    bool any = !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
+    for (unsigned left = pool->workers; !any && left > 1; left--) {
+        const wsqi_worker *worker = wsqi_block(pool, n);
+        any = wsqi_has_tasks(worker) || !wsqi_inject_empty(&worker->inbox);
+        if (!any) n = n + 1 < pool->workers ? n + 1 : 0;
     }
-    return false;
+    return wsqi_pump_run(wsqi_block(pool, n));
 }
 
 /* ==========================================================================
@@ -7840,7 +7922,7 @@ static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
     return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
 }
 
-/* A thread that starts or goes on takes a permit; false: none sleeps. */
+/* Takes a permit, for a thread that starts or goes on. False: no permit sleeps. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
@@ -7854,7 +7936,8 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 }
 
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
- * notifies. Called when it blocks in a task, has ended one without a permit, or leaves the pool. */
+ * notifies. The thread does this when it blocks in a task, when it has ended a task without a
+ * permit, or when it leaves the pool. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
@@ -7863,7 +7946,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
     if (!permit) {
-        wsqi_check_quiet(pool); /* W4: as below; the barrier also serves wsqi_notify_fenced (I6) */
+        wsqi_check_quiet(pool); /* the barrier in it (W4) serves wsqi_notify_fenced (I6), too */
         if (spilled) wsqi_notify_fenced(pool);
         return;
     }
@@ -7876,7 +7959,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* for jobs, too, because only now a thread is free for them */
+        wsqi_pass_on(pool); /* for tasks, and for jobs: until now no permit was free for them */
     else if (spilled) wsqi_notify_fenced(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
@@ -7923,7 +8006,7 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
 /* Takes the block for this thread. False: another thread has it. */
 static bool wsqi_lease_take(wsqi_worker *block) {
     uint32_t lease = wsqi_load_hint(&block->lease);
-    /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+    /* B4: what the last thread left here is visible. Pairs with B5. Failure: the block is taken. */
     return (lease & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT &&
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
@@ -7939,7 +8022,8 @@ static void wsqi_block_enter(wsqi_worker *block) {
 WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_self_set(block->outer);
     /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. Relaxed:
-     * only a dismissal could change the word before the store, and this thread leaves anyway. */
+     * only a dismissal could change `lease` between the load and the store, and it may be lost,
+     * because this thread leaves anyway. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
@@ -7986,16 +8070,16 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
  * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.) If
- * pinned tasks follow each other here, and long tasks hold the permits, no thread takes turns. So
- * this one fires timers, too, and asks the driver, but not more often than every WSQI_WATCH_NS.
+ * long tasks hold all permits, and pinned tasks follow each other here, no thread takes its turn
+ * (wsqi_take_turn). So this one fires timers, and once in WSQI_WATCH_NS asks the driver.
  * above: the thread is in the middle of another task. Returns false if no task is pinned to it. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     wsq_pool *pool = self->pool;
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
-    if (pool->config.driver != NULL && wsqi_clock_ns() >= wsqi_load_hint(&pool->watch_due)) {
+    if (pool->config.driver != NULL && wsqi_clock_ns() >= self->turn.start + WSQI_WATCH_NS) {
         (void)wsqi_drive(self);
-        wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
+        wsqi_turn_clock(self);
     }
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
     if (task == NULL) return false;
@@ -8021,10 +8105,10 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     }
 }
 
-/* A thread whose task ended without a permit (it lost it when the task blocked) seeks one for as
- * long as a search lasts, if a seat is free. If it slept immediately, a thread that blocks soon
- * after would have to wake it. (In a pipeline whose stages compute for 10 us, then block for 10 us,
- * the efficiency on 8 simulated cores is 77%; without this 54.) True: it has a permit. */
+/* The thread lost its permit when its task blocked, and the task has ended. If a seat is free, the
+ * thread seeks a permit for as long as a search lasts. If it slept immediately, the next thread
+ * that blocks would have to wake it. (In a pipeline whose stages compute for 10 us, then block for
+ * 10 us, the efficiency on 8 simulated cores is 77%; without this 54.) True: it has a permit. */
 static bool wsqi_permit_seek(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *seat = NULL;
@@ -8055,9 +8139,9 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
 
 /* The owner's search found nothing. Will helpers soon take another task? Yes, if they took two
- * since this was last asked, or one within WSQI_LINGER_NS. No worker lingers beside a searcher, on
- * fewer processors than workers, on one processor, with a driver, or if the user has set a spin_ns
- * that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
+ * since this was last asked, or one and `since` is at most WSQI_LINGER_NS. No worker lingers
+ * beside a searcher, on fewer processors than workers, on one processor, with a driver, or if the
+ * user has set a spin_ns that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8076,14 +8160,15 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * and run each in its wait (wsqi_wait_help), then each spawn would wake a worker, which comes too
  * late. So this worker lingers, if that pays: S still counts it as a searcher, so that spawns wake
  * no thread, and its permit sleeps, so that helpers can take it. While helpers take tasks, a single
- * new one is mostly left to them. True: the worker saw several tasks, or work at WSQI_LINGER_LOOKS
- * looks in a row, and has taken a permit to search again. False: it must sleep. (A spawn and its
- * wait take 0.08 to 0.15 us, not 0.7; bursts of 8 tasks of 1.3 us, 50 us apart, 7.7, not 24.) */
+ * new one is mostly left to them. True: at one look the worker saw several tasks, or it saw work at
+ * WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search again. False: it must sleep.
+ * (A spawn and its wait take 0.08 to 0.15 us, without this rule 0.7. A burst of 8 tasks of 1.3 us,
+ * 50 us after the one before, takes 7.7 us, without it 24.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
-    uint32_t helped = wsqi_helped(pool), seen = 0, looks = 0;
-    if (!wsqi_linger_pays(self, helped)) return false;
+    uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0;
+    if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
     wsqi_permit_set(self, false);
     /* Relaxed: no producer needs to see this permit asleep, because S still counts this thread as a
      * searcher, which looks once more before it sleeps. */
@@ -8097,17 +8182,22 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         wsqi_thread_yield();
         wsqi_backoff(3, NULL);
         now = wsqi_clock_ns();
-        helped = wsqi_helped(pool);
-        wsqi_inject *lane = wsqi_share_own(pool);
-        void *item = wsqi_load_hint(&lane->incoming); /* marked: a helper has put it back */
-        /* fresh: a helper has just emptied the lane, so a single new task is left to helpers. */
-        bool fresh = helped != self->helped && wsqi_load_hint(&lane->length) == 0 &&
-                     (void *)wsqi_unmarked(item) == item;
-        if (helped != self->helped) self->lingered = now;
-        self->helped = helped;
+        self->helped = wsqi_helped(pool);
+        bool fresh = false; /* helpers have just emptied a lane: its next task is left to them */
+        size_t left = 0;    /* how many tasks are left to helpers */
+        for (unsigned i = 0; i < pool->shares; i++) {
+            wsqi_inject *lane = wsqi_share(pool, i);
+            uint32_t count = wsqi_load_hint(&lane->helped);
+            if (count == helped[i]) continue;
+            helped[i] = count;
+            self->lingered = now;
+            if (wsqi_load_hint(&lane->length) != 0) continue;
+            fresh = true;
+            left += wsqi_load_hint(&lane->incoming) != NULL;
+        }
         if (fresh && ++looks % 4 != 0) continue;
         size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-        bool work = amount > (size_t)fresh || wsqi_look_jobs(pool) != NULL;
+        bool work = amount > left || wsqi_look_jobs(pool) != NULL;
         seen = amount > 1 ? WSQI_LINGER_LOOKS : work ? seen + 1 : 0;
         if (seen >= WSQI_LINGER_LOOKS && wsqi_permit_take(self)) return true;
     }
@@ -8128,7 +8218,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a wait in a job may lose the permit */
+        if (self->permit && wsqi_linger(self)) continue; /* a job that blocked may have lost it */
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -8163,8 +8253,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (block == NULL) return false;
     /* B2: others find the block filled. Pairs with B1. The block is counted before its thread can
      * queue tasks, so a look at all queues misses none of them. (If the start fails, the block
-     * stays counted. So wsqi_alone is false, and a pool's only worker goes on to notify for its
-     * tasks; each time this tries to start the thread again.) */
+     * stays counted. So wsqi_alone returns false, and the only worker of a pool goes on to notify
+     * for its tasks. Each notify tries to start the thread again.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
@@ -8175,10 +8265,11 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Are there at least as many idle or starting threads as sleeping permits and `more` together? For
- * a moment a new thread is counted twice, as starting and as idle, so it checks this again in
- * wsqi_sleep. (If for a moment it were not counted at all, a waiting thread would take a permit,
- * and could run a task that waits for the waiting thread's own task.) */
+/* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
+ * new thread is for a moment counted twice, as starting and as idle, so other threads may get a
+ * wrong yes. Therefore the new thread asks again after that moment (in wsqi_sleep). If it were for
+ * a moment not counted at all, a waiting thread could take a permit, and run a task that waits for
+ * the waiting thread's own task. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8186,7 +8277,7 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* As wsqi_threads_suffice, but if there are too few threads, it starts one more, if it can. */
+/* True: there are enough threads (wsqi_threads_suffice), or this has started one more. */
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
@@ -8202,7 +8293,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
-    wsqi_lock(pool, &pool->lock); /* before the look: a start that is under way may fail */
+    wsqi_lock(pool, &pool->lock); /* so a start that is under way has succeeded or failed */
     bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
                 wsqi_threads_started(pool) != pool->guest_base;
     wsqi_unlock(pool, &pool->lock);
@@ -8236,11 +8327,11 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: its
- * block `keeper` (NULL: none) has a permit that no other thread could use, so it must run tasks
- * itself. A join gives its permit back if tasks are queued, or if it runs no other jobs; else the
- * producer of a later task asks for the permit (wsqi_joiner_ask). (Rejected: a join that always
- * gives it back. The efficiency of fib on 128 simulated cores: 54 instead of 65%.) */
+/* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: the
+ * thread must run tasks itself, because its block `keeper` (NULL: none) has a permit that no other
+ * thread could use. A join gives its permit back if tasks are queued, or if it runs no other
+ * jobs; else the producer of a later task asks for the permit (wsqi_joiner_ask). (Rejected: a join
+ * that always gives it back. The efficiency of fib on 128 simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -8253,7 +8344,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (block->permit) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
-        if (!block->permit) /* keeper takes a sleeping one if no other thread could use it */
+        if (!block->permit) /* keeper takes a permit that no other thread can use, to run tasks */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
         else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
@@ -8326,8 +8417,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* From here on other threads call this one. It does this before each look whether its wait is over,
- * so it misses no end. True: a shutdown has released the wait, because the end will never come. */
+/* From here on other threads call this thread. So if this thread looks now whether its wait is
+ * over, it misses no end. True: a shutdown has released the wait, which would never end. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8377,8 +8468,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest or helper goes off duty before it sleeps in a wait, because a shutdown compares the
- * number of threads on duty with S's count of idle threads, and no guest's block is in that. */
+/* A guest or helper goes off duty before it sleeps in a wait, because a shutdown waits until S
+ * counts as many idle threads as are on duty, and S never counts a guest or helper as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -8412,21 +8503,23 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
             /* The thread yields, because the worker that it waits for may need this processor. But
-             * the thread may get it back late, so with a deadline the thread does not yield. (And
-             * on one processor it does not look then: an ask takes 2.5, not 5.7 us.) */
+             * the thread may get it back late, so with a deadline the thread does not yield. (On
+             * one processor, a thread with a deadline does not look at all: so a request takes 2.5,
+             * not 5.7 us.) */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
     }
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
-    /* If this thread could have helped, but the pool's only worker was faster, the worker should
-     * linger: then the thread can run the next task. (A spawn and its wait: 0.10, not 0.42 us.) */
+    /* If the pool's only worker ran a task that this thread could have run in its wait, the task
+     * counts as one that a helper took. Then the worker lingers (wsqi_linger), and this thread can
+     * run the next task. (A spawn and its wait: 0.10, not 0.42 us.) */
     if (pool->workers == 1 && pool->helped && (wait->task != NULL || wait->group != NULL) &&
         wait->deadline == WSQI_NEVER && wsqi_wait_called(wait))
         wsqi_helped_one(wsqi_share_own(pool));
 }
 
-/* The thread sleeps until it is called, or until its deadline, or wakes up for no reason. */
+/* The thread sleeps until it is called or its deadline comes. It may wake up for no reason, too. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -8436,7 +8529,7 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* Reports, once in a wait, that the thread will block. Then does what wsqi_permits_give does. */
+/* Reports BLOCK, once in a wait, then gives the permits back. False: see wsqi_permits_give. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
@@ -8455,9 +8548,9 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
+        if (first->searching) wsqi_search_end(first); /* the next task may run as another worker */
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
-        pool->next = 0; /* the first worker is a searcher now, so it runs next */
     }
     wsqi_pump_leave(pool);
 }
@@ -8469,7 +8562,8 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all waits */
+    /* A shutdown that begins after this look at the phase wakes the thread. */
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN;
     bool works = running ? wait->job == NULL : wait->inside, ran = false;
     if (works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
@@ -8494,7 +8588,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not the outer wait, which runs this task, and does not search meanwhile */
+    self->wait = NULL; /* not an outer wait, if any: it has found its task, and searches no more */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8546,7 +8640,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (quiet || over || wsqi_wait_expired(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a thread that read it before may call needlessly */
+    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a thread may still call this one: no harm */
     wsqi_wait_end(&wait);
     if (quiet) return WSQ_OK;
     if (over) return WSQ_ERR_CANCELLED;
@@ -8560,9 +8654,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 }
 
 /* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
- * NULL. Of the deque it looks only at the newest task; of the ring at up to *left tasks, and moves
- * others to the back, so the next call looks at the rest. Another task in the slot moves to the
- * queue, because the owner is about to block. */
+ * NULL. It looks at the newest task of the deque, and at up to *left tasks of the ring. Those that
+ * are not awaited go to the back of the ring, so the next call looks at the rest. Another task in
+ * the slot moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8598,13 +8692,14 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
-/* A helper takes the task, without the lock, if the lane has no other new task. Others come with
- * it, and all go back, marked, because they are older than tasks queued since. (Rejected: only the
- * others go back. Then helpers that ask again and again keep them from the workers.) */
+/* A helper takes the task, without the lane's lock, if it is alone in the lane's `incoming`. If the
+ * task is the newest there, the CAS takes the whole list. If it held older tasks, all go back,
+ * marked as older than the tasks queued since. (Rejected: the helper keeps the task, and the others
+ * go back. Then helpers that do this again and again keep the others from the workers.) */
 static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) {
     wsq_task *oldest = task, *next;
     void *newest = task;
-    /* G2: as in wsqi_inject_collect. Failure: the task is not the newest. */
+    /* G2: the tasks and links are visible. Pairs with G1. Failure: `task` is not the newest. */
     if (!wsqi_cas_acq(&lane->incoming, &newest, NULL)) return false;
     for (; (next = wsqi_unmarked(wsqi_get(&oldest->next))) != NULL; oldest = next)
         wsqi_set(&oldest->next, (wsq_task *)wsqi_marked(next));
@@ -8613,23 +8708,24 @@ static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) 
         return true;
     }
     wsqi_chain_push(&lane->incoming, (wsq_task *)wsqi_marked(task), oldest);
-    wsqi_notify(pool); /* others may have missed the tasks while they were away */
+    wsqi_notify(pool); /* other threads may have missed the tasks in the meantime */
     return false;
 }
 
-/* A helper takes an awaited task out of the lane to which it spawns, unless a WSQ_HIGH task is
+/* A helper takes an awaited task out of the lane that its spawns go to, unless a WSQ_HIGH task is
  * queued. If the pool has one worker or is a WSQ_SHARED one, tasks start in order, so only the
  * oldest may be taken. Elsewhere older tasks may stay: their spawns have notified workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
-    if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
+    if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0) return NULL;
     bool shared = pool->config.order == WSQ_SHARED;
-    if (task != NULL && !shared && wsqi_load_hint(&lane->incoming) == task &&
+    if (task != NULL && wsqi_load_hint(&lane->incoming) == task && !shared &&
         wsqi_load_hint(&lane->length) == 0 && wsqi_take_newest(pool, lane, task))
         return task;
+    if (wsqi_inject_empty(lane)) return NULL;
     for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
-        if (++tries == 100) return NULL;
+        if (++tries == WSQI_LOCK_TRIES) return NULL;
         wsqi_pause();
     }
     uint32_t left = wsqi_inject_collect(lane);
@@ -8652,12 +8748,13 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
     return next;
 }
 
-/* A helper runs the awaited task once, or tasks of the group, while it has a permit: at most as
- * many as fit into a ring, because they may spawn others for ever. */
+/* While it has a permit, a helper runs the awaited task once, or tasks of the awaited group. Of a
+ * group it runs at most as many as fit into a ring, because the tasks may spawn others for ever. */
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
-        (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE); /* as a worker does in its turn */
+        if (wsqi_load_hint(&self->pool->timer_next) != WSQI_NEVER) /* as a worker in its turn */
+            (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
         wsq_task *next = wsqi_take_awaited(self->pool, task, group);
         if (next == NULL) return;
         wsqi_step_nested(self, next, floor);
@@ -8671,7 +8768,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
  * sleeps, the thread takes it, and runs the awaited tasks in a guest's block. If one of these waits
  * in turn, the thread helps in that wait, too. It does not help where tasks may need something that
  * only the pool's own threads have: a larger stack, or what a START hook has set up. (With this
- * help 8 tasks of 1.3 us take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: after
+ * help 8 tasks of 1.3 us take 24, not 34 us, and 32 of 10 us take 200, not 252. Rejected: after
  * 16 waits for single tasks, the thread's spawns wake no worker. A spawn and its wait then took 0.2
  * instead of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
@@ -8692,7 +8789,7 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
-    else wsqi_check_quiet(pool); /* it has lost its permit, but may have ended the last task */
+    else wsqi_check_quiet(pool); /* the helper may have ended the last task without a permit */
     wsqi_duty_end(pool);
     self->use = WSQI_USE_COMMON;
     wsqi_block_leave(self);
@@ -8715,7 +8812,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group: then its last task's end calls this thread. False: look again, it changed. */
+/* Marks the group, so its last task's end calls this thread. False: look at the group again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
@@ -8741,8 +8838,8 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wait.task = task;
     wait.group = group;
     /* here: shall the worker first run awaited tasks of its own queue? (For a future,
-     * wsqi_future_here does that.) Not if there is a time-out: a task's run could outlast it, or
-     * wait for what the caller does after it. */
+     * wsqi_future_here does that.) Not if there is a time-out: a task could run past the deadline,
+     * or wait for what the caller does after the wait. */
     bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER &&
                 (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
@@ -8773,7 +8870,7 @@ static bool wsqi_task_below(const wsq_task *task) {
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    wsq_result result = wsqi_task_result(task); /* if the task is over, its pool may be gone */
+    wsq_result result = wsqi_task_result(task); /* first: an ended task's pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
     if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
@@ -8929,15 +9026,15 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Claims a queued future: to call it (then it stays OPEN), or to cancel it. From then on its entry
- * in the queue is a tombstone: nothing runs for it. False: it was claimed before. */
+/* Claims a queued future: if `call`, to call it (it stays OPEN), else to cancel it. Then its entry
+ * in the queue is a tombstone, for which nothing runs. False: the future was claimed before. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
         if (!wsqi_future_open(state)) return false;
         next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
-        /* T5: what the submitting thread wrote is visible. (Other threads see by T2 or F3 what this
-         * one did, not by this release.) Failure: relaxed, decide again. */
+        /* T5: what the submitting thread wrote is visible. (What this thread does becomes
+         * visible by T2 or F3, not by this release.) Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
@@ -8961,7 +9058,7 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     return true;
 }
 
-/* The cleanup of the future's task: cancels the future, unless the entry is a tombstone. */
+/* The cleanup of the future's task: cancels the future, unless it was claimed before. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -9017,7 +9114,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
             purged++;
         } else {
             wsqi_set(&task->next, kept);
-            kept = task; /* the newest comes first, and goes back last */
+            kept = task; /* the newest is taken first, so it goes back last */
         }
     }
     for (size_t left = wsq_ring_length(&self->ring); left > 0; left--) {
@@ -9037,11 +9134,11 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* others may have looked while the tasks were in no queue */
 }
 
-/* A thread outside has queued a task by wsq_go, and the lane already held one that no thread had
- * collected. If one thread searches, or is being woken for that, and all other permits sleep, this
- * wakes a second thread. So the two wake up at the same time, not one after the other. (libuv, 4
- * requests in flight, 2 cores of a Xeon: 230,000 instead of 90,000 a second.) Not after other
- * spawns: there the spawning thread often waits for the task, and then runs it itself. */
+/* A thread outside has queued a task by wsq_go, and the lane's `incoming` already held a task. If
+ * one thread searches, or is being woken for that, and all other permits sleep, this wakes a second
+ * thread. So the two wake up at the same time, not one after the other. (libuv, 4 requests in
+ * flight, 2 cores of a Xeon: 230,000 instead of 90,000 a second.) Other spawns do not call this:
+ * their thread often waits for the task, and then runs it itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
@@ -9082,8 +9179,8 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* The TASK_END event names this future's address, so it is freed only after the call. Without
-     * that event it is freed before, so that a wsq_go in the call can use it again. */
+    /* If a hook gets TASK_END, which names the future's address, the future is freed only after the
+     * call; otherwise before it, so that a wsq_go in the call can use the future again. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
@@ -9136,10 +9233,10 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 
 /* A worker with the handle claims the future, unless it is claimed already, and calls it here.
  * True: it was called here. If the future's entry may be the next of the worker's queue, the worker
- * first tries to take the entry out. *whole: it did, so only the handle refers to the future. */
+ * first tries to take it out. *whole: the entry is out, so only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
-    if (left == 1 || wsqi_has_deque(self)) {
+    if (left == 1 || wsq_deque_length(&self->deque) != 0) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
         if (*whole) {
             bool ours = wsqi_future_claim(future, true); /* false: another thread cancels it */
@@ -9154,8 +9251,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     if (!wsqi_future_claim(future, true)) return false;
     wsqi_future_call(self, future);
     /* The future's entry stays in the queue as a tombstone: it is not called or reported. A purge
-     * reads all entries, so it comes only after half a ring of tombstones, and only if these may be
-     * half of the global queue's first lane. */
+     * reads all entries, so it comes only after half a ring of tombstones, and only if the global
+     * queue's first lane has at most twice as many entries. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9206,8 +9303,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* The task has a hold until wsqi_spawn_end; this adds one for the edge. Relaxed: E3, by which
-     * both are taken away, orders it. */
+    /* The task has a hold until wsqi_spawn_end; this adds a hold for the edge. Relaxed: the
+     * addition is ordered when both holds are taken away (E3). */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -9263,22 +9360,27 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
     bool wanted, exposed = left != 0;
+    /* An owner without jobs keeps a thief's request until its next fork. (When it dropped the
+     * request, the next look at it found nothing either, and asked again: uts with 64 simulated
+     * workers had an efficiency of 50 instead of 69%, skynet with 128 workers 77, not 86%.) */
+    if (left == 0 && wsqi_range_empty(self) && wsqi_load_hint(&self->front.fork_trap) == NULL)
+        return;
     for (;;) {
         if (n != 0) wsqi_expose(self, n);
         bottom += n;
         left -= n;
         wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
-        /* J5: either this thread sees the idle worker, or that worker sees the jobs and the traps:
-         * in its last look before it sleeps it finds a job, or sets the traps again. Otherwise
-         * private jobs would stay hidden from a sleeper. Pairs with I7, I8 and J7. */
+        /* J5: either this thread sees the idle worker in S, or that worker, in its last look before
+         * it sleeps, finds a public job, or sets the traps again. Otherwise private jobs would stay
+         * hidden from a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* If a thread wants jobs and none is public, the traps are set again here. (A searcher sets
-     * them itself, at the latest when it stops searching.) */
+    /* If a thread wants jobs and none is public, the traps are set again here, unless S counts a
+     * searcher: that thread sets them itself, at the latest when it stops searching. */
     if (WSQI_PUBLISH_ALWAYS ||
         (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
          wsqi_range_empty(self)))
@@ -9314,7 +9416,7 @@ static bool wsqi_unpublish(wsqi_worker *self) {
 
 /* Before a join sleeps, it looks for jobs in 3 times as many rounds as a search has: the awaited
  * job is under way, and a sleep would also delay the joins of other workers that wait for this one.
- * (The efficiency of uts with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
+ * (The efficiency of uts with 128 simulated workers: 47%; with 1 instead of 3, 33%.) */
 #define WSQI_JOIN_LOOKS 3
 
 /* In a join: steals a job from the block with index n - 1, and runs it. n is 0: no block. */
@@ -9327,8 +9429,8 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
  * whose jobs are mostly children of the awaited one; then at the worker from which this one stole
  * last; and in every fourth round at all workers, unless guests need its processor. The other job
  * delays this join, and with it the joins of other workers that wait for this one; related jobs
- * delay them less. (The efficiency of uts with 64 and 128 simulated workers: 50 and 38%; without
- * this order 44 and 26%. Short runs of 64 guests: 64%; if all joins look at all workers, 9.) */
+ * delay them less. (The efficiency of uts with 64 and 128 simulated workers: 69 and 47%; without
+ * this order 61 and 46%. In short runs of 64 guests it is 64%, and 9% without the "unless".) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
@@ -9338,9 +9440,10 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
             wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
 
-/* In a join: sleeps until the job is done or, if `help`, until another thread calls this one for
- * jobs or its permit; in that case it returns true. asked: the thread was called before, and found
- * no job, so perhaps the watcher wants its permit, for a slot or a timer. */
+/* In a join: sleeps until the job is done. If `help`, the sleep also ends when another thread calls
+ * this one for jobs or for its permit; then this returns true. asked: the thread was called, and
+ * found no job. If a slot is full or a timer is set, the thread then gives its permit back, because
+ * the watcher may have called it for that. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9375,7 +9478,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    if (called && !has) wsqi_joiners_ask(pool); /* the caller may want a permit */
+    /* The call may have been for a permit, and this thread has none: it asks the other joiners. */
+    if (called && !has) wsqi_joiners_ask(pool);
     return called;
 }
 
@@ -9390,7 +9494,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
     bool asked = false; /* a call ended the last sleep, and this thread has not looked since */
-    bool again;         /* what `asked` was before this round's look */
+    bool again;         /* `asked` as it was before this round, for wsqi_join_sleep */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
@@ -9406,7 +9510,8 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* the join is over: another thread must take the work */
+    /* This thread was called for work, and its join is over: it wakes another one for that work. */
+    if (asked) wsqi_pass_on(self->pool);
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -9455,7 +9560,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     fn(wsqi_base(guest), arg);
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
-    if (self == NULL) { /* now a sleeper may be woken for jobs, in the guest's place */
+    if (self == NULL) { /* S stops counting the guest, so no sleeper leaves jobs to it any more */
         uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
         uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
         guest->permit = false;
@@ -9534,11 +9639,13 @@ WSQ_API int wsq_worker_self(void) {
 
 /* The last elements of a range may be heavy after many light ones. Except in short loops, the last
  * 24 run one by one, and if a thief wants work, the clock is read after each. (20,000 elements, the
- * last 20 of 100 us, 8 simulated workers: 0.43 ms; if they began with a step of 2, 0.53.) */
-enum { WSQI_LAST = 24 };
+ * last 20 of 100 us, 8 simulated workers: 0.43 ms; if the first of the 24 ran in pairs, 0.53.) In
+ * a short loop of many elements the clock is read after three: its grain shows that there are many.
+ * (20,000 elements, 1.3 us in all, then 20 of 100 us: 1.14 ms; without this rule 1.23.) */
+enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
- * multiples of their size, so that few calls of the body begin at odd elements. */
+ * multiples of their size, so that few calls of the body begin at an odd index. */
 typedef struct wsqi_pace {
     size_t grain;       /* the caller's, or as many elements as take about WSQI_GRAIN_NS */
     size_t step;        /* the grain, or less towards the end of the range */
@@ -9548,21 +9655,28 @@ typedef struct wsqi_pace {
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate at `looked_ns` for the elements left; UINT64_MAX: unknown */
     bool unwanted;      /* at the last step no thief wanted work, or the job stack was full */
-    bool alone;         /* one step up to `next`: what is left is too short for any thief */
+    bool alone;         /* the rest is too short for a thief, so one step goes up to `next` */
 } wsqi_pace;
 
-/* Chooses the next step, and the element before which to read the clock. */
+/* Chooses the next step, and the element before which to read the clock. Thieves get what a step
+ * leaves: it is at most an eighth of the rest and, once the loop has worked for WSQI_WORTH_NS / 2,
+ * a quarter of the rest without the last 24. (If that were an eighth, too, the row stencil would
+ * take 12.3, not 12.0 us. If it were half of the rest, 11.0 us; but then one thread may run half of
+ * many heavy elements, so these take 1.52, not 1.20 ms in exact.c.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
-    bool worked = pace->worked_ns > WSQI_WORTH_NS / 2, last = worked && left <= WSQI_LAST;
-    if (worked && !pace->unwanted && left < 2 * WSQI_LAST) part = last ? 1 : left - WSQI_LAST;
+    bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
+    bool some = left < 2 * WSQI_LAST && (worked || pace->grain >= WSQI_MANY);
+    bool last = some && left <= WSQI_LAST;
+    if (some && !pace->unwanted) part = !last ? left - WSQI_LAST : worked ? 1 : part < 3 ? part : 3;
     pace->looked = begin;
     pace->next = begin + (pace->grain < part ? pace->grain : part);
     pace->step = last ? 1 : pace->grain;
-    while (pace->step > 1 && pace->step > left / 8) pace->step /= 2;
+    size_t most = worked && !last ? (left - WSQI_LAST) / 4 : left / 8;
+    while (pace->step > 1 && pace->step > most) pace->step /= 2;
 }
 
-/* After some elements, if the caller gave no grain: reads the clock and chooses the next step. */
+/* Reads the clock and chooses the next step. Called after some elements, if no grain was given. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
@@ -9599,7 +9713,7 @@ struct wsqi_loop {
     void *arg;
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
-    wsqi_a32 stopped; /* 0; 1 after wsq_loop_stop; or WSQI_LOOP_LACKS, seen after the joins (J4) */
+    wsqi_a32 stopped; /* 0, 1 (wsq_loop_stop) or WSQI_LOOP_LACKS. Joins (J4) make writes visible */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
@@ -9622,7 +9736,7 @@ typedef struct wsqi_half {
     uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
-/* Runs a range of a loop, in steps. left_ns: an estimate of its time. cut: the range is a half. */
+/* Runs a range of a loop, in steps. left_ns: an estimate of its time. cut: half of another. */
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
@@ -9644,8 +9758,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Shall half of the range be public before a thief asks? Not if a grain was given. If the time of
  * the range is known: yes, if an element takes longer than WSQI_HEAVY_NS. If it is unknown, two
  * things must be true: the range is a half (worked_ns is not 0), so a thief has asked before; and
- * more threads are free than `self` has public jobs. Searchers are free, and so are sleeping
- * permits, except one for each guest at work (wsqi_active). */
+ * more threads are free than `self` has public jobs. Free threads are the searchers, and one for
+ * each sleeping permit, less one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -9661,7 +9775,7 @@ static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
-    if (!loop->fixed) half = end - begin - half; /* this thread begins first: it keeps an odd one */
+    if (!loop->fixed) half = end - begin - half; /* the half that runs first gets an odd element */
     size_t middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
     const wsq_reducer *reducer = loop->reducer;
@@ -9686,7 +9800,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
     if (heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX))
-        upper.left_ns = wsqi_clock_ns() - pace->looked_ns; /* what the lower half has taken */
+        upper.left_ns = wsqi_clock_ns() - pace->looked_ns; /* about the time of the lower half */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
     if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
@@ -9710,7 +9824,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half: its loop has worked before */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half counts as worked on for this long */
     if (automatic && end - begin > 1) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
@@ -9737,7 +9851,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
 /* If the caller gave no grain, a loop gives nothing away until it has read the clock. But if
  * it has few elements for each worker, they are probably long: a thief that wants work at the start
  * gets half of them, and both halves are divided again (wsqi_heavy). (8 elements of 1 ms, 8
- * simulated workers: 1.02 ms; with one half given away at each element 2.01.) */
+ * simulated workers: 1.02 ms; if a loop gave only one half away before each element, 2.01.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9915,8 +10029,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 /* Guesses: up to 1000 waits, 1000 tasks, and 32 timers in a dump; without memory 32 of each. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump. Of each kind of line it copies the first ones in order, under the
- * locks of their lists, and then writes the copies. */
+/* One call of wsq_pool_dump. For each kind of line it copies the first `most` in the order of
+ * wsqi_listed_before, each list under its lock, and then writes the copies. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -10199,11 +10313,11 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: no sweeps overlap. Failure: one runs, perhaps below on this stack; it looks again. */
+        /* G3: no sweeps overlap. Failure: one runs, maybe on this stack, and will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
-        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: as above */
-        /* P4: this thread sees a new task, or its producer sees that no sweep runs, and sweeps. */
+        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: the next sweep sees what this one did. */
+        /* P4: this thread sees a new task, or the task's producer sees no sweep, and sweeps. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
@@ -10270,11 +10384,9 @@ static bool wsqi_still(wsq_pool *pool) {
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool left = wsqi_queued(pool);
-    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
-    }
-    /* Maybe no other thread takes the queued tasks, so the one in wsq_pool_shutdown must. */
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
+        left = wsqi_has_tasks(wsqi_block(pool, i));
+    /* Maybe no other thread takes the queued tasks, so this calls the one in wsq_pool_shutdown. */
     if (left) wsqi_call(pool, pool);
     return !left;
 }
@@ -10337,7 +10449,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
-    /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was queued since,
+    /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was just queued,
      * or the task's producer sees that the pool is over. */
     wsqi_sweep(pool);
     wsqi_duty_end(pool);
@@ -10593,7 +10705,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
     for (unsigned i = 0; i < wsqi_own_threads(&filled) && result == WSQ_OK; i++) {
         if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: each worker sees it at the latest after the token of wsqi_pool_join (I2). */
+        /* Relaxed: a worker sees OVER at the latest with the token of wsqi_pool_join (I2). */
         wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
         wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;

@@ -7,6 +7,7 @@
 #include "../wsq.h"
 #include "command.h"
 #include "png.h"
+#include "top.h"
 #include "trace.h"
 #include <math.h>
 
@@ -67,13 +68,24 @@ static void must(wsq_result result) {
     exit(1);
 }
 
+/* How long the rows were queued before they started. */
+static void print_queued(const struct top *top) {
+    uint64_t queued[TOP_BUCKETS];
+    char line[100];
+    top_queued(top->shared, queued);
+    for (unsigned step = 0; step < TOP_STEPS; step++)
+        if (top_queued_line(line, sizeof line, queued, step)) puts(line);
+}
+
 /* Seconds. The pool's threads start before the clock does. */
 static double render(struct image *image, struct row *rows, unsigned workers, bool print_stats) {
     struct trace *trace = print_stats ? trace_open(getenv("WSQ_TRACE")) : NULL;
-    wsq_config config = {.workers = workers, .hooks = trace_hooks(trace)};
+    struct top *top = print_stats && !trace ? top_open(NULL) : NULL;
+    wsq_config config = {.workers = workers, .hooks = trace ? trace_hooks(trace) : top_hooks(top)};
     wsq_pool *pool;
     must(wsq_pool_create(&pool, &config));
     trace_watch(trace, pool);
+    top_watch(top, pool);
     trace_process(trace, "mandelbrot");
     trace_name(trace, (uintptr_t)render_row, "row");
     progress_begin("rendering", image->height);
@@ -90,8 +102,10 @@ static double render(struct image *image, struct row *rows, unsigned workers, bo
     printf("%4u worker%s %.3f s\n", wsq_pool_workers(pool),
            wsq_pool_workers(pool) == 1 ? " " : "s", elapsed);
     if (print_stats) wsq_stats_print(pool, stdout);
+    if (top) print_queued(top);
     wsq_pool_destroy(pool);
     trace_close(trace);
+    top_close(top);
     return elapsed;
 }
 

@@ -311,22 +311,12 @@ static void print_kind(const struct top_shared *shared, const struct kind *kind,
     end_line();
 }
 
-/* How long tasks of all kinds were queued before they started: which part, in steps of eight. */
-static void print_queued(const struct times *all) {
-    uint64_t count = 0, seen = 0;
-    for (unsigned i = 0; i < TOP_BUCKETS; i++) count += all->buckets[i];
-    if (count == 0 || lines_left == 0) return;
-    printf("  queued");
-    unsigned bucket = 0;
-    for (double us = 1; us < 1e6 && seen < count; us *= 8) {
-        uint64_t here = 0;
-        for (; bucket < TOP_BUCKETS && (top_bucket_ns(bucket) < us * 1e3); bucket++)
-            here += all->buckets[bucket];
-        seen += here;
-        if (here != 0) printf("  < %g us %.0f%%", us, 100 * (double)here / (double)count);
+/* A histogram of the time from spawn, or wake, to start. */
+static void print_queued(const uint64_t *queued) {
+    char line[100];
+    for (unsigned step = 0; step < TOP_STEPS && lines_left > 1; step++) {
+        if (top_queued_line(line, sizeof line, queued, step)) printf("%s", line), end_line();
     }
-    if (seen < count) printf("  longer %.0f%%", 100 * (double)(count - seen) / (double)count);
-    end_line();
 }
 
 /* ---- the view ---- */
@@ -348,7 +338,7 @@ static void draw(const struct top_shared *shared, struct sample *last, double in
            "  mean us  busy");
     end_line();
     add_up_kinds(shared);
-    for (; shown < workers && lines_left > 2 * kind_count + 4; shown++)
+    for (; shown < workers && lines_left > 2 * kind_count + TOP_STEPS + 3; shown++)
         seen[shown] = print_worker(shown, &shared->worker[shown], &last[shown]);
     if (shown < workers) printf("       %u more", workers - shown), end_line();
     if (kind_count > 0 && lines_left > 0) {
@@ -357,11 +347,9 @@ static void draw(const struct top_shared *shared, struct sample *last, double in
         end_line();
     }
     struct times queued = {0};
-    for (unsigned i = 0; i < kind_count; i++) {
-        if (lines_left > 0) print_kind(shared, &kinds[i], interval);
-        for (unsigned k = 0; k < TOP_BUCKETS; k++) queued.buckets[k] += kinds[i].queued.buckets[k];
-    }
-    print_queued(&queued);
+    for (unsigned i = 0; i < kind_count && lines_left > 0; i++) print_kind(shared, &kinds[i], interval);
+    top_queued(shared, queued.buckets);
+    print_queued(queued.buckets);
     top_verdict(verdict, sizeof verdict, seen, shown, interval, atomic_load(&shared->pending),
                 quantile_us(&queued, 0.5));
     if (lines_left > 0 && *verdict) printf("  %s", verdict), end_line();

@@ -28,6 +28,7 @@ enum {
     TOP_NAME = 24,
     TOP_DEPTH = 32,         /* tasks that run inside each other, by a wait */
     TOP_BUCKETS = 168,      /* four for each power of two, up to five hours */
+    TOP_STEPS = 8,          /* lines of the histogram: under 1 us, under 8 us, ... 262 ms and more */
     TOP_QUEUERS = 4,        /* kinds that queue one kind, as far as they are told apart */
     TOP_QUEUED = 16384,     /* places for queued tasks; of two with one place the first is lost */
     TOP_SAMPLE_NS = 20000000 /* a busy worker writes its counters this often */
@@ -150,6 +151,47 @@ static uint64_t top_now(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* ---- reading ---- */
+
+/* The middle of what falls into a bucket. */
+static inline double top_bucket_ns(unsigned bucket) {
+    if (bucket < 8) return bucket;
+    return (4.5 + bucket % 4) * (double)(UINT64_C(1) << (bucket / 4 - 1));
+}
+
+/* How long tasks of all kinds, on all threads, were queued before they started. */
+static inline void top_queued(const struct top_shared *shared, uint64_t sum[TOP_BUCKETS]) {
+    unsigned slots = atomic_load(&shared->slots);
+    memset(sum, 0, TOP_BUCKETS * sizeof *sum);
+    for (unsigned i = 0; i < slots && i < TOP_WORKERS; i++) {
+        for (unsigned k = 0; k < TOP_KINDS; k++) {
+            const struct top_times *queued = &shared->worker[i].kinds[k].queued;
+            for (unsigned b = 0; b < TOP_BUCKETS; b++)
+                sum[b] += atomic_load_explicit(&queued->buckets[b], memory_order_relaxed);
+        }
+    }
+}
+
+/* One line of a histogram, with a bar: which part lies from 8^(step-1) to 8^step us, or, in the
+ * last step, above that. False: none does. */
+static inline bool top_queued_line(char *text, size_t size, const uint64_t sum[TOP_BUCKETS],
+                                   unsigned step) {
+    uint64_t all = 0, here = 0;
+    double from = 0, to = 1e3;
+    for (unsigned i = 0; i < step; i++) from = to, to *= 8;
+    for (unsigned b = 0; b < TOP_BUCKETS; b++) {
+        double ns = top_bucket_ns(b);
+        all += sum[b];
+        if (ns >= from && (ns < to || step == TOP_STEPS - 1)) here += sum[b];
+    }
+    if (here == 0) return false;
+    double part = (double)here / (double)all;
+    snprintf(text, size, "  queued %s %8.0f us %5.1f%%  %.*s", step < TOP_STEPS - 1 ? " <" : ">=",
+             (step < TOP_STEPS - 1 ? to : from) * 1e-3, 100 * part, (int)(40 * part + 0.5),
+             "########################################");
+    return true;
+}
+
 /* ---- recording, on the workers ---- */
 
 static void top_add(atomic_uint_least64_t *sum, uint64_t n) { /* nobody else writes it */
@@ -163,12 +205,6 @@ static unsigned top_bucket(uint64_t ns) {
     while (ns >> shift >= 8) shift++;
     unsigned bucket = 4 * shift + (unsigned)(ns >> shift);
     return bucket < TOP_BUCKETS ? bucket : TOP_BUCKETS - 1;
-}
-
-/* The middle of what falls into it. */
-static inline double top_bucket_ns(unsigned bucket) {
-    if (bucket < 8) return bucket;
-    return (4.5 + bucket % 4) * (double)(UINT64_C(1) << (bucket / 4 - 1));
 }
 
 /* NULL: there are more kinds than places, and these are not counted. */
@@ -336,12 +372,14 @@ static struct top_shared *top_create(const char *path) {
 /* NULL, and errno says why: there is no such place, or no memory. */
 static struct top *top_open(const char *path) {
     struct top *top = calloc(1, sizeof *top);
-    size_t length = path ? strlen(path) + 1 : 0;
-    if (top && path) top->path = malloc(length);
-    if (top && top->path) {
-        memcpy(top->path, path, length);
-        top->shared = top_create(path);
-    } else if (top && !path) {
+    if (top && path) {
+        size_t size = strlen(path) + 1;
+        top->path = malloc(size);
+        if (top->path) {
+            memcpy(top->path, path, size);
+            top->shared = top_create(path);
+        }
+    } else if (top) {
         top->shared = calloc(1, sizeof *top->shared);
         if (top->shared) top_describe(top->shared);
     }
@@ -369,7 +407,7 @@ static void top_watch(struct top *top, const wsq_pool *pool) {
 }
 
 /* One thread at a time. Names are cut to 23 bytes. */
-static void top_name(struct top *top, uintptr_t fn, const char *name) {
+static inline void top_name(struct top *top, uintptr_t fn, const char *name) {
     for (unsigned i = 0; top && i < TOP_KINDS; i++) {
         if (atomic_load(&top->shared->names[i].fn) != 0) continue;
         strncpy(top->shared->names[i].name, name, TOP_NAME - 1);

@@ -52,6 +52,38 @@ static void spawned_outside(void) {
     }
 }
 
+/* Tasks from outside fill the ring, and a task spawns into it: those that move back go to the front of the lane. */
+enum { YIELDS = 100 };
+static atomic_bool all_queued;
+
+static wsq_poll yield_and_spawn(wsq_ctx ctx, step *self) {
+    step *others = self->arg;
+    while (!atomic_load(&all_queued)) test_spin(100);
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &others[self->runs - 1].task), WSQ_OK);
+    return self->runs < YIELDS ? WSQ_YIELD : WSQ_DONE;
+}
+
+static void spawned_beside_others(void) {
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        step *others = step_array(YIELDS, NULL, NULL), *yields = step_array(1, yield_and_spawn, others);
+        step *steps = step_array(TASKS, note, NULL);
+        atomic_store(&all_queued, false);
+        CHECK_EQ(wsq_spawn(pool, &yields->task), WSQ_OK);
+        for (unsigned i = 0; i < TASKS; i++) {
+            steps[i].number = i;
+            CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+        }
+        atomic_store(&all_queued, true);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK_EQ(out_of_order(TASKS), 0);
+        free(others);
+        free(yields);
+        free(steps);
+        pool_end(pool);
+    }
+}
+
 /* All at once from a task, and now and then a handful from one of these: more than a ring holds. */
 static step *brood;
 static unsigned hatched;
@@ -348,6 +380,7 @@ static void nothing_is_stolen(void) {
 int main(void) {
     test_begin("test_order");
     RUN(spawned_outside);
+    RUN(spawned_beside_others);
     RUN(spawned_inside);
     RUN(among_others);
     RUN(one_thread_writer);

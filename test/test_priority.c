@@ -279,6 +279,7 @@ static void pinned_where_the_caller_runs(void) {
     while (wsq_pool_run_one(pool)) {}
     test_threads(2, wait_or_wake, pool); /* a hang if it sleeps beside one */
     for (unsigned i = 0; i < 3; i++) CHECK_EQ(pinned[i].runs, 3);
+    CHECK_EQ(wsqi_searching(wsqi_load_hint(&pool->permits)), 0); /* also after it slept as the first worker */
     pool_close(pool);
 }
 

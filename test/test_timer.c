@@ -599,8 +599,44 @@ static void pending_at_the_end(void) {
     }
 }
 
+/* ---- the caller runs ---- */
+
+static wsq_poll yield_until_rung(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    return atomic_load((atomic_bool *)self->arg) ? WSQ_DONE : WSQ_YIELD;
+}
+
+static wsq_poll ring_once(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self->runs == 1) return WSQ_PENDING;
+    atomic_store((atomic_bool *)self->arg, true);
+    return WSQ_DONE;
+}
+
+/* A due timer waits for two runs at most of a task that yields on and on, however many workers the thread acts as. */
+static void beside_a_yielder(void) {
+    for (unsigned workers = 1; workers <= 32; workers *= 2) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .caller_runs = true});
+        atomic_bool rung = false;
+        step alarm, yields;
+        step_new(&alarm, ring_once, &rung);
+        step_new(&yields, yield_until_rung, &rung);
+        spawn(pool, &alarm);
+        (void)pump(pool);
+        spawn(pool, &yields);
+        for (int i = 0; i < 30; i++) (void)wsq_pool_run_one(pool);
+        CHECK_EQ(wsq_timer_set(pool, &alarm.timer, &alarm.task, 1), WSQ_OK);
+        for (uint64_t due = now_ns() + 1000; now_ns() <= due;) {}
+        unsigned before = yields.runs;
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(yields.runs - before <= 3);
+        pool_end(pool);
+    }
+}
+
 int main(void) {
     test_begin("test_timer");
+    RUN(beside_a_yielder);
     RUN(one);
     RUN(order_of_deadlines);
     RUN(order_when_all_are_late);

@@ -158,9 +158,10 @@ static void steps(void) {
         bool unwanted;
     } rows[] = {
         {8, 1000, 8, 8, 0, false}, {1024, 1000, 501, 64, 0, false}, {128, 1024, 128, 128, 0, false},
-        {2, WSQI_LAST, 1, 1, 5001, false}, {2, WSQI_LAST, 2, 2, 5000, false}, {2, WSQI_LAST + 1, 1, 2, 6000, false},
-        {2, WSQI_LAST + 2, 2, 2, 6000, false}, {8, 2 * WSQI_LAST, 8, 4, 6000, false}, {2, WSQI_LAST, 2, 1, 6000, true},
-        {64, 32, 17, 4, 0, false}, {1, 5, 1, 1, 0, false}, {2, 7, 2, 1, 0, false},
+        {2, WSQI_LAST, 1, 1, 5001, false}, {2, WSQI_LAST, 2, 2, 5000, false}, {2, WSQI_LAST + 1, 1, 1, 6000, false},
+        {2, WSQI_LAST + 2, 2, 1, 6000, false}, {2, WSQI_LAST + 8, 2, 2, 6000, false}, {64, 88, 45, 16, 6000, false},
+        {1024, WSQI_LAST + 6, 6, 2, 0, false}, {1024, WSQI_LAST, 3, 1, 0, false}, {8, 2 * WSQI_LAST, 8, 4, 6000, false},
+        {2, WSQI_LAST, 2, 1, 6000, true}, {64, 32, 17, 4, 0, false}, {1, 5, 1, 1, 0, false}, {2, 7, 2, 1, 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         wsqi_pace pace = {.grain = rows[i].grain, .unwanted = rows[i].unwanted, .worked_ns = rows[i].worked_ns};

@@ -3,7 +3,8 @@
  *
  * A counting semaphore in front of the spawn: a thread outside waits until one of at most ROOM
  * tasks has ended. (A task must not wait this way, since it would hold its worker: see semaphore.c
- * and channel.c. To refuse instead of waiting: limit.c.) */
+ * and channel.c. To refuse instead of waiting: limit.c. A queue that does both, as a file to copy:
+ * wsq_queue.h, in the folder above.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>

@@ -36,7 +36,9 @@ static wsq_result request(wsq_pool *pool, uint64_t limit_ns) {
     result = wsq_group_wait_for(&group, limit_ns);
     if (result != WSQ_ERR_TIMEOUT) return result;
     wsq_group_cancel(&group);
-    wsq_group_wait(&group); /* short: until the tasks that run have noticed it */
+    /* Short: until the tasks that run have noticed it. Then no task of the group is left, and
+     * `group` may go. (None is pending here. One that is must be woken, or this waits on.) */
+    wsq_group_wait(&group);
     return WSQ_ERR_TIMEOUT;
 }
 

@@ -3,8 +3,10 @@
  *
  * From the loop to the pool: the loop calls wsq_wake for the task that waits for the descriptor.
  * From the pool to the loop: a task writes to an eventfd that the loop watches. (With libuv: call
- * wsq_wake in the uv_poll_t's callback, and uv_async_send in the task.) examples/httpd.c is a
- * whole server. */
+ * wsq_wake in the uv_poll_t's callback, and uv_async_send in the task.)
+ *
+ * This keeps a loop that you have. Without one, an idle thread of the pool can wait for the
+ * descriptors (wsq_config.driver): examples/httpd.c is a whole server that does so, on wsq_io.h. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #ifdef __linux__

@@ -2,7 +2,9 @@
  *     cc -O2 -pthread memory.c -o memory && ./memory
  *
  * A task that nobody waits for frees itself and returns WSQ_GONE; its cleanup does so if it is
- * cancelled. The pool's own memory comes from wsq_config.allocator. (figures.c counts bytes.) */
+ * cancelled. A task also returns WSQ_GONE if it hands its struct to another task or thread that may
+ * free it: that may happen before the function has returned (gui.c). The pool's own memory comes
+ * from wsq_config.allocator. (figures.c counts bytes.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>

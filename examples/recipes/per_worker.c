@@ -5,7 +5,8 @@
  * wsq_spawn_on pins a task to a worker: only that worker runs the task, and is woken for it.
  * Stand-ins and guests (threads in wsq_run) are not visited, and have higher indices; so have
  * threads outside that run a task in wsq_task_wait, wsq_group_wait or wsq_future_get. So the array
- * has wsq_pool_slots elements, and they fill theirs when they first use it. */
+ * has wsq_pool_slots elements, and they fill theirs when they first use it.
+ * What a wait or a join runs on this thread has the same index: expect a buffer changed after it. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdlib.h>

@@ -45,7 +45,7 @@ static wsq_poll step_run(wsq_ctx ctx, wsq_task *task) {
         wsq_task_init(&below[i].task, step_run);
         wsq_group_spawn(&group, &below[i].task); /* refused if it is all over already */
     }
-    wsq_group_wait(&group); /* `below` and `group` lie on this stack */
+    wsq_group_wait(&group); /* afterwards nothing uses `below` and `group`, cancelled or not */
     return WSQ_DONE;
 }
 

@@ -14,6 +14,7 @@
 #define WSQ_BLOCK_SIZE 4096
 #endif
 #define WSQ_CACHELINE 16 /* nothing is shared by two cores here */
+#define WSQI_LOCK_TRIES 2
 #define WSQI_BUCKET_BITS 4 /* each is a lock, and a step, where all are looked at */
 #define WSQ_NO_STATS
 #include "explore.h"

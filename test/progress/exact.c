@@ -516,6 +516,7 @@ static void heavy_tails_are_shared(void) {
     uint64_t published;
     CHECK(shape_takes((shape){20000, 20, 550, 100 * US}, &published) < 1350 * US);
     CHECK(shape_takes((shape){200000, 20, 550, 100 * US}, &published) < 1350 * US);
+    CHECK(shape_takes((shape){20000, 20, 65, 100 * US}, &published) < 1150 * US);
     CHECK(shape_takes((shape){90, 10, 100000, 100 * US}, &published) < 650 * US);
     CHECK(shape_takes((shape){20000, 200, 2000, 10 * US}, &published) < 1350 * US);
     shape_spin_ns = 10 * MS; /* a worker that is awake finds it sooner */
@@ -526,8 +527,8 @@ static void heavy_tails_are_shared(void) {
 
 /* While a heavy element runs, the others are public, wherever they are. The best are 1,000 and 300 us. */
 static void heavy_elements_are_public(void) {
-    const shape some = {20000, 20, 550, 100 * US}, not_heavy = {0, 200, 0, 40 * US};
-    uint64_t published;
+    const shape some = {20000, 20, 550, 100 * US};
+    uint64_t published, took = 0, best = 0;
     CHECK(shape_takes(some, &published) < 1130 * US);
     shape_reverse = true;
     CHECK(shape_takes(some, &published) < 1120 * US); /* the worker that comes later gets less */
@@ -536,8 +537,14 @@ static void heavy_elements_are_public(void) {
     CHECK(published < 300); /* only those around them */
     shape_reverse = false;
     CHECK(shape_takes(some, &published) < 480 * US);
-    CHECK(shape_takes(not_heavy, &published) < 1130 * US);
-    CHECK(published < 100);
+    /* One length says little: 200 elements take 1,115 us, and 1,090 if each pass of a thief begins at random; 100
+     * lengths take 8.6% more than the best and, at random, 8.8%. So this adds up twenty. */
+    for (size_t elements = 190; elements < 210; elements++) {
+        took += shape_takes((shape){0, elements, 0, 40 * US}, &published);
+        best += elements * 40 * US / 8;
+        CHECK(published < 100);
+    }
+    CHECK(took < best + best / 10);
     CHECK(shape_takes((shape){0, 8, 0, MS}, &published) < 1100 * US); /* so few are probably heavy */
     shape_workers = 2;
     CHECK(shape_takes((shape){8, 0, 10000, 0}, &published) < 5 * US);
@@ -634,18 +641,20 @@ static bool pieces_are(size_t elements, size_t light, uint64_t light_ns, uint64_
 static void pieces_of_a_short_loop(void) {
     CHECK(pieces_are(100, 0, 0, 0, "1 15 48 20 10 4 2"));
     CHECK(pieces_are(100, 0, 0, 50, "1 7 8x7 20 10 4 1x2")); /* at the start, 5 us are left */
+    /* many elements: at the end the clock is read after three */
+    CHECK(pieces_are(20000, 0, 0, 0, "1 7 8 48 64 384 512 5120 7168 3584 1792 768 320 128 56 16 3x7 2 1"));
 }
 
 /* A grain grows by 8 while it takes less than 625 ns, by 2 while less than 5 us; it halves when it takes more
- * than 20 us. Pieces end on multiples of their size, and are an eighth of the rest at most; the last 24 have one. */
+ * than 20 us. Pieces end on multiples of their size, and are at most a quarter of what precedes the last 24. */
 static void pieces_of_a_loop(void) {
-    CHECK(pieces_are(3000, 0, 0, 10, "1 7 8 48 64 128 256x3 128x8 64x8 32x7 16x7 8x7 4x7 1x20"));
-    CHECK(pieces_are(1000, 0, 0, 600, "1 7 8x3 16x53 8x8 4x8 1x24"));
-    CHECK(pieces_are(1000, 0, 0, 650, "1x2 2 4 8x117 4x8 1x24"));
-    CHECK(pieces_are(1000, 0, 0, 2400, "1x2 2x3 4x241 2x2 1x24"));
-    CHECK(pieces_are(1000, 0, 0, 2600, "1x2 2x487 1x24"));
-    CHECK(pieces_are(3000, 1000, 10, 2400, "1 7 8 48 64 128 256x3 128x7 64 32 16 8x114 4x8 1x24"));
-    CHECK(pieces_are(3000, 1000, 10, 2600, "1 7 8 48 64 128 256x3 128x7 64 32 16 8 4x233 2x2 1x24"));
+    CHECK(pieces_are(3000, 0, 0, 10, "1 7 8 48 64 128 256 512 256x4 128x4 64x4 32x3 16x3 4x6 1x16"));
+    CHECK(pieces_are(1000, 0, 0, 600, "1 7 8x3 16x56 8x4 4x4 1x24"));
+    CHECK(pieces_are(1000, 0, 0, 650, "1x2 2 4 8x118 4x4 2x4 1x24"));
+    CHECK(pieces_are(1000, 0, 0, 2400, "1x2 2x3 4x239 2x4 1x28"));
+    CHECK(pieces_are(1000, 0, 0, 2600, "1x2 2x484 1x30"));
+    CHECK(pieces_are(3000, 1000, 10, 2400, "1 7 8 48 64 128 256 512 256x3 128 64 32 16 8x115 4x4 2x4 1x24"));
+    CHECK(pieces_are(3000, 1000, 10, 2600, "1 7 8 48 64 128 256 512 256x3 128 64 32 16 8 4x231 2x4 1x28"));
 }
 
 int main(void) {

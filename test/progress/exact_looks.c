@@ -545,25 +545,33 @@ static void join_takes_what_it_sees(void) {
 static void *returns_nothing(void *arg) { return arg; }
 
 static void asks_main(void *arg) {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 9000; i++) {
         wsq_future *future;
         CHECK_EQ(wsq_submit((wsq_pool *)arg, returns_nothing, NULL, &future), WSQ_OK);
         CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+        compute((uint64_t)(i / 100 % 30 * 10));
     }
 }
 
+static void ends_main(void *arg) { (void)arg; }
+
 /* The helper takes its own tasks without a look at others; these must not be kept from the worker that lingers. */
 static void one_beside_asks(void) {
-    for (unsigned workers = 1; workers < 4; workers++) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = workers});
+    for (unsigned k = 0; k < 6; k++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = k < 3 ? k + 1 : 8});
+        /* With 8 workers there are three lanes, and each thread outside has one by its number. */
+        sim_core *ends = k > 3 ? outside(ends_main, NULL) : NULL;
+        sim_core *too = k > 4 ? outside(ends_main, NULL) : NULL;
         sim_core *asks = outside(asks_main, pool);
-        for (unsigned i = 0; i < 10; i++) {
+        for (unsigned i = 0; i < 100; i++) {
             item *one = item_make(US);
-            nap(30 * US + i * 10);
+            nap(20 * US + i * 10);
             item_spawn(pool, one);
             CHECK_EQ(wsq_task_wait_for(&one->task, 100 * US), WSQ_OK);
         }
         sim_join(asks);
+        if (ends != NULL) sim_join(ends);
+        if (too != NULL) sim_join(too);
         wsq_pool_wait(pool);
         wsq_pool_destroy(pool);
         sim.threads = 0;
@@ -591,8 +599,84 @@ static void deque_of_a_sleeper(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a mutex that another thread locks every few us ---- */
+
+typedef struct relocked {
+    wsqi_parking parking;
+    wsqi_a32 mutex;
+    uint64_t pause; /* between two rounds of the other thread */
+    uint32_t rounds;
+    bool locked;
+} relocked;
+
+static void locks_on_and_on(void *arg) {
+    relocked *it = arg;
+    for (; !it->locked && it->rounds < 1000; it->rounds++) {
+        wsqi_mutex_lock(&it->parking, &it->mutex);
+        compute(US);
+        wsqi_mutex_unlock(&it->parking, &it->mutex);
+        compute(it->pause);
+    }
+}
+
+/* A thread that is woken to take it finds it locked again; it must not lose on and on. */
+static void relocked_mutex(void) {
+    for (uint64_t pause = 100; pause <= 3000; pause += 100) {
+        relocked *it = calloc(1, sizeof *it);
+        it->pause = pause;
+        sim_core *other = outside(locks_on_and_on, it);
+        nap(100 * US + 500);
+        wsqi_mutex_lock(&it->parking, &it->mutex);
+        it->locked = true;
+        wsqi_mutex_unlock(&it->parking, &it->mutex);
+        sim_join(other);
+        CHECK(it->rounds < 150);
+        free(it);
+    }
+}
+
+/* ---- a request for jobs, at a worker that has none ---- */
+
+static int ran_last = -1;
+static void no_work(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
+static void last_run(wsq_ctx ctx, wsq_job *job) { (void)job, ran_last = (int)wsq_worker_index(ctx); }
+
+static void twice_alone(wsq_ctx ctx, wsq_job *job) {
+    wsq_job one, last;
+    (void)job;
+    for (int i = 0; i < 2; i++) { /* the first fork answers requests that came before */
+        wsq_fork(&ctx, &one, no_work);
+        if (i == 1) compute(30 * US); /* worker 0 asks, and this job is not public */
+        wsq_join(&ctx, &one);
+    }
+    wsq_fork(&ctx, &last, last_run);
+    compute(30 * US);
+    wsq_join(&ctx, &last);
+}
+
+static wsq_poll forks_and_joins_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job stolen;
+    wsq_fork(&ctx, &stolen, twice_alone);
+    compute(20 * US);
+    wsq_join(&ctx, &stolen);
+    return item_run(ctx, task);
+}
+
+/* Worker 0 waits in a join, and asks its thief for jobs. The thief has none after its own join, but its next job is
+ * for worker 0. */
+static void request_stays(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *forks = item_make(0);
+    forks->task.fn = forks_and_joins_run;
+    item_spawn_on(pool, 0, forks);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(ran_last, 0);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_looks");
+    IN_WORLD(relocked_mutex);
     IN_WORLD(looks_once);
     IN_WORLD(looks_at_its_waker);
     IN_WORLD(wakes_for_a_job);
@@ -611,5 +695,6 @@ int main(void) {
     IN_WORLD(blocks_of_processors);
     IN_WORLD(one_beside_asks);
     IN_WORLD(deque_of_a_sleeper);
+    IN_WORLD(request_stays);
     return test_end();
 }

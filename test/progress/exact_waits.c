@@ -495,47 +495,26 @@ static void queued_without_a_permit(void) {
 
 /* ---- who waits for the driver's events ---- */
 
-static struct {
-    wsqi_parking parking;
-    wsqi_a32 word; /* 1: interrupted; 2: an event has come */
-    item *task;    /* to spawn, or NULL */
-    uint64_t came, longest;
-    unsigned count;
-} post;
-
-static bool post_wait(uint64_t timeout_ns, void *user) {
-    (void)user;
-    if (timeout_ns != 0) wsqi_parking_wait(&post.parking, &post.word, 0, timeout_ns);
-    return (wsqi_xchg_acqrel(&post.word, 0u) & 2) != 0;
+/* Posts events that bring no task: each has been dispatched when the next one comes. */
+static void post_events(unsigned count, uint64_t apart_ns) {
+    for (unsigned i = 1; i <= count; i++) {
+        post_event(NULL);
+        nap(apart_ns);
+        CHECK_EQ(post.count, i);
+    }
 }
 
-static void post_dispatch(wsq_pool *pool, void *user) {
-    (void)user;
-    CHECK_EQ(wsq_worker_self() >= 0, true);
-    if (now() - post.came > post.longest) post.longest = now() - post.came;
-    if (post.task != NULL) item_spawn(pool, post.task);
-    post.task = NULL;
-    post.count++;
+static wsq_poll yields_on_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    compute(50 * US);
+    return now() < item_of(task)->give_up ? WSQ_YIELD : WSQ_DONE;
 }
 
-static void post_ring(uint32_t what) {
-    (void)wsqi_or_acqrel(&post.word, what);
-    wsqi_parking_wake(&post.parking, &post.word, false);
-}
-
-static void post_interrupt(void *user) { (void)user, post_ring(1); }
-
-static void post_event(item *task) {
-    post.task = task;
-    post.came = now();
-    post_ring(2);
-}
-
-static wsq_pool *post_pool(wsq_config config) {
-    static const wsq_driver driver = {post_wait, post_dispatch, post_interrupt, NULL};
-    memset(&post, 0, sizeof post);
-    config.driver = &driver;
-    return pool_make(&config);
+static void yield_on(wsq_pool *pool, unsigned worker, uint64_t ns) {
+    item *busy = item_make(0);
+    busy->task.fn = yields_on_run;
+    busy->give_up = now() + ns;
+    item_spawn_on(pool, worker, busy);
 }
 
 /* The thread that has dispatched an event computes: another one waits for events soon, also one that sleeps until a
@@ -559,42 +538,63 @@ static void events_beside_a_long_task(void) {
     }
 }
 
+static wsq_poll posts_run(wsq_ctx ctx, wsq_task *task) {
+    post_event(due);
+    return item_run(ctx, task);
+}
+
+/* An event brings 22 short tasks and 16 long ones, and the first of these another event: of this the worker that has run
+ * short tasks hears before it steals long ones. */
+static void asks_after_events(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+    item *all[POSTS], *last = item_make(US);
+    nap(2 * MS);
+    for (int i = 0; i < POSTS; i++) post.tasks[i] = all[i] = item_make(i < 22 ? US : 20 * US);
+    all[0]->task.fn = posts_run;
+    due = last;
+    post_event(all[0]);
+    nap(300 * US);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(last->began != 0 && last->began < all[30]->began);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll spawns_200_run(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 0; i < 200; i++) item_spawn(wsq_pool_of(ctx), item_make(US));
+    return item_run(ctx, task);
+}
+
+/* Without events a worker asks when there is nothing to steal, and in its turns: ten times here. (If it asked before each
+ * of its seven thefts, too: 17 times.) */
+static void asks_after_stealing(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+    item *spawns = item_make(250 * US);
+    spawns->task.fn = spawns_200_run;
+    nap(2 * MS);
+    post.looks = 0;
+    item_spawn_on(pool, 0, spawns);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(post.looks < 14);
+    wsq_pool_destroy(pool);
+}
+
 /* Events that bring no task: the only idle thread keeps the driver. */
 static void events_without_tasks(void) {
     wsq_pool *pool = post_pool((wsq_config){.workers = 2});
     item_spawn_on(pool, 1, item_make(20 * MS));
     nap(5 * MS);
-    for (unsigned i = 1; i < 20; i++) {
-        post_event(NULL);
-        nap(100 * US);
-        CHECK_EQ(post.count, i);
-    }
+    post_events(19, 100 * US);
     CHECK(post.longest < 20 * US);
     wsq_pool_wait(pool);
     wsq_pool_destroy(pool);
 }
 
-static wsq_poll yields_on_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    compute(50 * US);
-    return now() < item_of(task)->give_up ? WSQ_YIELD : WSQ_DONE;
-}
-
 /* While all workers have tasks, each looks for events in its turns. */
 static void events_in_a_busy_pool(void) {
     wsq_pool *pool = post_pool((wsq_config){.workers = 2});
-    for (unsigned i = 0; i < 2; i++) {
-        item *busy = item_make(0);
-        busy->task.fn = yields_on_run;
-        busy->give_up = now() + 60 * MS;
-        item_spawn_on(pool, i, busy);
-    }
+    for (unsigned i = 0; i < 2; i++) yield_on(pool, i, 60 * MS);
     nap(10 * MS);
-    for (unsigned i = 1; i < 10; i++) {
-        post_event(NULL);
-        nap(4 * MS);
-        CHECK_EQ(post.count, i);
-    }
+    post_events(9, 4 * MS);
     CHECK(post.longest < 2 * MS);
     wsq_pool_wait(pool);
     wsq_pool_destroy(pool);
@@ -610,30 +610,51 @@ static wsq_poll waits_for_long_run(wsq_ctx ctx, wsq_task *task) {
 static void events_beside_pinned_tasks(void) {
     for (int waits = 0; waits < 2; waits++) {
         wsq_pool *pool = post_pool((wsq_config){.workers = 1});
-        item *other = item_blocks(20 * US), *busy = item_make(0), *timed = item_make(US);
+        item *other = item_blocks(20 * US), *timed = item_make(US);
         queued_first = item_make(60 * MS);
         if (waits) other->task.fn = waits_for_long_run;
         item_spawn(pool, other);
         item_spawn(pool, queued_first); /* a stand-in takes it */
         nap(MS);
-        busy->task.fn = yields_on_run;
-        busy->give_up = now() + 40 * MS;
         timed->pends = true;
         item_spawn_on(pool, 0, timed);
-        item_spawn_on(pool, 0, busy);
+        yield_on(pool, 0, 40 * MS);
         nap(MS);
         item_set_timer(pool, timed, MS);
-        for (unsigned i = 1; i < 10; i++) {
-            post_event(NULL);
-            nap(3 * MS);
-            CHECK_EQ(post.count, i);
-        }
+        post_events(9, 3 * MS);
         CHECK(post.longest < MS && queued_first->ended == 0);
         CHECK(timed->began != 0 && timed->began - timed->spawned < 2500 * US);
         wsq_pool_wait(pool);
         wsq_pool_destroy(pool);
         sim.threads = 0;
     }
+}
+
+/* Events without end, each posted by the task of the one before, do not keep a worker from the jobs of another. */
+static bool posting;
+
+static wsq_poll posts_next_run(wsq_ctx ctx, wsq_task *task) {
+    item *next = item_make(20 * US);
+    next->task.fn = posts_next_run;
+    if (posting) post_event(next);
+    return item_run(ctx, task);
+}
+
+static void jobs_beside_events(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+    item *posts = item_make(0), *loop = item_make(0);
+    posts->task.fn = posts_next_run;
+    loop->task.fn = many_pieces_run;
+    posting = true;
+    post_event(posts);
+    nap(5 * MS);
+    uint64_t start = now();
+    item_spawn_on(pool, 0, loop);
+    CHECK_EQ(wsq_task_wait(&loop->task), WSQ_OK);
+    CHECK(now() - start < 100 * MS); /* 140, if worker 0 is alone with it */
+    posting = false;
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
 }
 
 /* In a caller_runs pool the thread that waits acts as a worker in the dispatch. */
@@ -669,8 +690,11 @@ int main(void) {
     IN_WORLD(queued_without_a_permit);
     IN_WORLD(events_beside_a_long_task);
     IN_WORLD(events_without_tasks);
+    IN_WORLD(asks_after_events);
+    IN_WORLD(asks_after_stealing);
     IN_WORLD(events_in_a_busy_pool);
     IN_WORLD(events_beside_pinned_tasks);
+    IN_WORLD(jobs_beside_events);
     IN_WORLD(events_where_the_caller_runs);
     return test_end();
 }

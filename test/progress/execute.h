@@ -107,6 +107,12 @@ static extra *extra_make(unsigned pool, how kind, uint64_t ns, crowd *in) {
     return self;
 }
 
+static void wake(watched *self) {
+    uint32_t runs = self->runs;
+    wsq_wake(&self->task);
+    watch_woken(self, runs);
+}
+
 static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
     extra *self = wsq_container_of(task, extra, w.task);
     watch_begin(wsq_worker_index(ctx), &self->w);

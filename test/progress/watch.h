@@ -445,27 +445,26 @@ static void watch_spawned(watched *self) {
     else ready_enter(self, t, cause_here(FROM_TASK, FROM_OUTSIDE));
 }
 
+/* It pends again, if only its timer, which may be late, was to wake it. */
+static void timer_undo(watched *self) {
+    if (self->state != WATCH_READY || self->cause != FROM_TIMER) return;
+    ready_leave(self);
+    self->state = WATCH_PENDS;
+}
+
 /* Behind the wake, in front of which it had run so often. */
 static void watch_woken(watched *self, uint32_t runs) {
     uint64_t t = watch_now();
     tell("woke", self->name, self->runs - runs);
     if (self->runs != runs) return;
+    if (t < self->since) timer_undo(self); /* before its timer must have */
     if (self->state == WATCH_PENDS) ready_enter(self, t, cause_here(FROM_WAKE, FROM_WAKE_OUTSIDE));
     else if (self->state == WATCH_RUNS_NOW) self->woken = true;
 }
 
-static void wake(watched *self) {
-    uint32_t runs = self->runs;
-    wsq_wake(&self->task);
-    watch_woken(self, runs);
-}
-
 /* Its timer, which may be late, is about to be set or cancelled. */
 static void watch_timer_drop(watched *self) {
-    if (self->state == WATCH_READY && self->cause == FROM_TIMER) {
-        ready_leave(self);
-        self->state = WATCH_PENDS;
-    }
+    timer_undo(self);
     self->due = 0;
     for (watched **link = &watch.timers; *link != NULL; link = &(*link)->next_timer) {
         if (*link != self) continue;

@@ -11,7 +11,7 @@ breach() {
     failed=1
 }
 
-named=$(sed -n '/^ \* PROGRESS\. /,/^ \*$/p' "$header" | sed 's/^ \* *//' | tr '\n' ' ' |
+named=$(sed -n '/^ \* PROGRESS\. /,/^ \* FUTURES\. /p' "$header" | sed 's/^ \* *//' | tr '\n' ' ' |
     grep -o '\[[^]]*\]' | tr ',' '\n' | tr -d '[]')
 [ -n "$named" ] || breach 'no test is named'
 all=
