@@ -4754,7 +4754,7 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 /* ---- threads on duty ---- */
 
-static void wsqi_check_still(wsq_pool *pool);
+static void wsqi_check_still(wsq_pool *pool, bool stopper);
 
 /* A thread that wakes up or begins its duty must not go on while wsqi_check_still, which holds the
  * pool's lock, reads the stacks of threads that it found asleep. So if the pool stops, this waits
@@ -4780,7 +4780,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_check_still(pool);
+    wsqi_check_still(pool, false);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
@@ -5595,7 +5595,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And a thread that
          * forks its first job now sees that this one asks for jobs, and publishes the job. */
         wsqi_fence_sc();
-        wsqi_check_still(pool);
+        wsqi_check_still(pool, false);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     /* The owner naps until its bit is cleared, by a waker or by itself, or the pool is over. */
@@ -6433,7 +6433,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t
         wsqi_check_timer(timers, timer);
         uint64_t at = wsqi_get(&timer->at);
         if (at < end) end = at;
-        if (++count > WSQI_TIMERS_SHORT) return start;
+        /* at < start: it was set late, and another thread has read the clock since, for `base`. */
+        if (at < start || ++count > WSQI_TIMERS_SHORT) return start;
     }
     return end;
 }
@@ -10378,28 +10379,30 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. */
-static bool wsqi_still(wsq_pool *pool) {
+/* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. stopper:
+ * it is the thread in wsq_pool_shutdown. */
+static bool wsqi_still(wsq_pool *pool, bool stopper) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
-    /* Maybe no other thread takes the queued tasks, so this calls the one in wsq_pool_shutdown. */
-    if (left) wsqi_call(pool, pool);
+    /* Maybe no other thread takes the queued tasks, so this calls the one in wsq_pool_shutdown. If
+     * that finds tasks itself, their producers are about to notify, or to call it. */
+    if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
 
 /* A thread that goes to sleep or off duty calls this after a full barrier (P4). If the pool stops
  * and is still, this releases endless waits or, if no thread waits in a task, ends the pool. */
-static void wsqi_check_still(wsq_pool *pool) {
+static void wsqi_check_still(wsq_pool *pool, bool stopper) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits in wsqi_woke for this lock, so its stack may be read. */
     wsqi_lock(pool, &pool->lock);
     /* P4: if a thread woke up while the phase was RUN, this thread sees that it is awake. */
     wsqi_fence_sc();
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool, stopper) &&
         !wsqi_waits_release(pool)) {
         /* The thread in wsq_pool_shutdown is on duty from here on, until it has done its last
          * sweep. So other threads' waits do not return before that. Relaxed: P6 orders it. */
@@ -10443,7 +10446,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
             while (wsqi_pump(pool)) {}
             wsqi_pump_leave(pool);
         }
-        wsqi_check_still(pool);
+        wsqi_check_still(pool, true);
         /* P5: what tasks did is visible. Pairs with P6. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
         wsqi_wait_park(wait);

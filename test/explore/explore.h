@@ -51,7 +51,7 @@
  *
  *   WSQ_EXECUTIONS=n   executions of each random scenario, instead of its own number
  *   WSQ_SCALE=n        n times its own number
- *   WSQ_SEED=n         first seed (default: 1)
+ *   WSQ_SEED=n         first seed, and where the heap lies (default: 1)
  *   WSQ_AHEAD=n        one random execution in n (default: 8; 0: none) is done again, with a load
  *                      that reads ahead
  *   WSQ_SCENARIO=text  only the scenarios whose name contains it

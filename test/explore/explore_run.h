@@ -77,9 +77,14 @@ static bool explore_execute_seed(uint64_t seed, bool aloud) {
     return explore_execute();
 }
 
+static uint64_t explore_number(const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
 /* Everything that is needed to do it again. */
 static void explore_print_replay(void) {
-    printf("  replay: ");
+    printf("  replay: WSQ_SEED=%llu ", (unsigned long long)explore_number("WSQ_SEED", 1));
     if (explore.guesses) printf("WSQ_AHEAD=%llu ", (unsigned long long)explore.ahead_every);
     printf("WSQ_REPLAY='%s/%d/", explore.name, explore.typical);
     if (explore.mode != EXPLORE_DEPTH_FIRST) {
@@ -124,13 +129,15 @@ static void explore_on_signal(int number) {
     _exit(1);
 }
 
+/* Where the heap lies decides which waits share a bucket. So each WSQ_SEED has its own place. */
 static void explore_init(void) {
     static char alternate[65536];
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     size_t stacks = EXPLORE_FIBERS * EXPLORE_STACK;
     if (explore.notes) return;
-    char *memory =
-        mmap(NULL, EXPLORE_NOTES + 2 * EXPLORE_HEAP + stacks, PROT_READ | PROT_WRITE, flags, -1, 0);
+    uint64_t place = (1 + explore_number("WSQ_SEED", 1) % 1024) << 36;
+    char *memory = mmap((void *)(uintptr_t)place, EXPLORE_NOTES + 2 * EXPLORE_HEAP + stacks,
+                        PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED) abort();
     explore.stacks = memory;
     for (size_t i = 0; i < EXPLORE_FIBERS; i++)
@@ -148,11 +155,6 @@ static void explore_init(void) {
     sigaction(SIGILL, &action, NULL);
     sigaction(SIGALRM, &action, NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);
-}
-
-static uint64_t explore_number(const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
-    return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
 static uint64_t explore_scaled(uint64_t executions) {

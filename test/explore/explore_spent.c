@@ -270,6 +270,7 @@ static void both_pools(void) {
     wsq_task_init(&pending, waits);
     explore_check(wsq_spawn(other_pool, &pending) == WSQ_OK);
     explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_wait_quiet(); /* a wait could take the permit for a moment, to run `first` */
     explore_check(wsq_task_wait(&first) == WSQ_OK);
     wsqi_store_rel(&sent, 1u);
     wsq_wake(&pending);

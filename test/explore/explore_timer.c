@@ -328,6 +328,19 @@ static void timer_against_fire(void) {
     explore_pool_end(pool);
 }
 
+/* Of two threads that fire, one reads the clock, and gets the lock only after the other has raised
+ * `base`. The second timer is set meanwhile, for a time before that `base`. */
+static void timer_set_late(void) {
+    begin(1, (wsq_config){.caller_runs = true});
+    for (int i = 0; i < 2; i++) items[i].waits = true;
+    explore_check(wsq_timer_set(pool, &items[0].timer, &items[0].task, 0) == WSQ_OK);
+    for (int i = 0; i < 2; i++) explore_start(fires, NULL);
+    explore_check(wsq_timer_set(pool, &items[1].timer, &items[1].task, 0) == WSQ_OK);
+    explore_join();
+    for (int i = 0; i < 2; i++) wsq_timer_cancel(&items[i].timer);
+    explore_pool_end(pool);
+}
+
 /* A thread that knows the timer, and not the pool, cancels it. */
 static wsq_timer early;
 
@@ -359,6 +372,7 @@ int main(void) {
     explore_random("compose: a timer set by two", timer_set_by_two, 2000);
     explore_random("compose: a timer set anew", timer_set_anew, 2000);
     explore_random("compose: a timer against a fire", timer_against_fire, 2000);
+    explore_random("compose: a timer set late", timer_set_late, 4000);
     explore_random("compose: a timer of a new pool", timer_of_a_new_pool, 2000);
     return explore_end();
 }
