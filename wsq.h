@@ -2473,7 +2473,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 
 /* ==========================================================================
  * >>atomic
- * Purpose:   the full barrier and the spin hint, where the compiler has no good one.
+ * Purpose:   a full barrier (wsqi_fence_sc), and a hint that a thread spins (wsqi_pause).
  * Invariant: a store before wsqi_fence_sc and a load after it are not swapped, on any machine.
  * ========================================================================== */
 
@@ -2487,8 +2487,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* Thread sanitizer ignores fences, so this is an addition: on the machines that the sanitizer
- * supports, that is a full barrier. */
+/* Thread sanitizer ignores fences, so here the barrier is an addition. On all machines that the
+ * sanitizer supports, this addition is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2502,8 +2502,8 @@ static inline void wsqi_fence_sc(void) {
 #define wsqi_fence_sc() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/* wsqi_fence_rmw is a full barrier right after a read-modify-write. On x86 the read-modify-write is
- * one itself, so this keeps only the compiler from reordering. */
+/* wsqi_fence_rmw is a full barrier that stands right after a read-modify-write. On x86 the
+ * read-modify-write itself is a full barrier, so only the compiler is kept from reordering. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(WSQI_GNU) && !defined(WSQI_TSAN)
 #define wsqi_fence_rmw() __asm__ __volatile__("" ::: "memory")
 #endif
@@ -2575,9 +2575,9 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
  *            overwritten. tail - steal <= capacity; indices wrap at 2^32.
  * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap; at the end of a spill the
  *            owner just stores it. tail, slots: the owner.
- * Source:    Tokio's queue.rs; ours: a thief checks the room in its own ring.
- * Bound:     32-bit indices: if exactly k * 2^32 items pass through the ring between a thief's look
- *            at the head and its compare-and-swap, the thief may take slots without an item.
+ * Source:    Tokio's queue.rs. Added here: a thief checks the room in its own ring.
+ * Bound:     indices have 32 bits. If a multiple of 2^32 items passes through the ring between a
+ *            thief's look at the head and its compare-and-swap, the thief may take empty slots.
  * ========================================================================== */
 
 #define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
@@ -2596,7 +2596,7 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
     wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
-/* The owner asks how many slots are free. */
+/* Returns how many slots are free. Only the owner may call this. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
     /* R3: a stolen item's slot is free only after the thief has copied the item. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
@@ -2622,8 +2622,9 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
         uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: a thread that sees the new head sees this tail, or a newer one. With an older one
-         * its tail - head would underflow. Pairs with R5. Failure: relaxed, the loop retries. */
+        /* R6: a thread that sees the new head sees this tail, or a newer one. If that thread saw an
+         * older tail, its tail - head would underflow. Pairs with R5. Failure: relaxed, the loop
+         * retries. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
             return wsqi_get(&self->items[real & WSQI_RING_MASK]);
     }
@@ -2631,10 +2632,10 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* The owner leaves the oldest WSQ_RING_CAPACITY / 2 items in the ring and moves the others to
+/* The owner keeps the oldest WSQ_RING_CAPACITY / 2 items in the ring, and moves the others to
  * `out`, which has room for as many. Returns how many it moved: 0 if the ring is at most half full,
- * or a thief takes items. A thief that read the tail before the spill lowered it takes only the
- * oldest items, at most half of the ring, so none of the moved ones. */
+ * or a thief is copying. (A thief that read the tail before the spill lowered it takes only the
+ * oldest items, at most half of the ring, so none of the moved ones.) */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -2647,9 +2648,9 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: a thief that reads this tail sees the items. If it has read the head before the spill,
-     * only this release shows it the newest items; and its compare-and-swap can succeed, because
-     * the store below puts the old head back. */
+    /* R1: a thief that reads this tail sees the items below it. A thief that read the head before
+     * the spill can still succeed, because the store below puts that head back. To this thief only
+     * this release shows the newest items. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. Otherwise two
      * thieves with the old tail, one after the other, could take items that have moved. Pairs with
@@ -2658,8 +2659,8 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     return tail - start - half;
 }
 
-/* Spills only a full ring. The older half stays: most items that came from the global queue are in
- * it, and these should not go straight back. */
+/* Spills only a full ring. The older half stays in the ring, because it has most of the items that
+ * came from the global queue, and these should not go straight back. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
@@ -2668,8 +2669,8 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
  * oldest; the others go into `self`. NULL: the victim is empty, or another thread takes items. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* Even if the thief's own ring is empty, it may lack room, because another thief may still be
-     * copying from it. So this thief takes no more than fits. */
+    /* This thread takes no more items than its own ring has room for. Even an empty ring may lack
+     * room, because another thief may still be copying from it. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head, so tail - head does not
      * underflow. Pairs with R6 and R7. */
@@ -2737,7 +2738,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *                                             stack_size 0: the system's default. It must copy the
  *                                             name. False: no thread was started
  *     void wsqi_thread_join(wsqi_thread *thread)
- *     uint64_t wsqi_clock_ns(void)            nanoseconds since any moment; never goes back
+ *     uint64_t wsqi_clock_ns(void)            nanoseconds since a fixed moment; never goes back
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
  *     wsqi_worker *wsqi_self_get(void)        a thread-local pointer, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
@@ -2748,7 +2749,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
  *                                             stores the places (wsq_topology) of the processors,
  *                                             at most `count`, and returns how many
- *     unsigned wsqi_cpu_mask(void)            as wsqi_cpu_count, but soon: without quotas
+ *     unsigned wsqi_cpu_mask(void)            cores that the affinity mask allows, at least 1
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
  *     uintptr_t wsqi_thread_key(void)         a number that no other living thread has
  *     size_t wsqi_stack_default(void)         bytes of a stack for stack_size 0; 0: unknown
@@ -2793,8 +2794,8 @@ static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 #include <process.h>
 #include <windows.h>
 
-/* These functions are looked up by name. So no library has to be linked, and old Windows headers,
- * which lack them, are enough. */
+/* These functions are looked up by name at run time. So no library has to be linked, and the
+ * headers may be old ones that lack them. */
 typedef void (*wsqi_symbol)(void);
 typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
 typedef void (WINAPI *wsqi_wake_fn)(void *word);
@@ -2875,9 +2876,9 @@ static void wsqi_thread_join(wsqi_thread *thread) {
     CloseHandle(thread->handle);
 }
 
-/* The affinity mask covers one processor group, of at most 64 cores. If it has every core of the
- * group, the process runs in all groups since Windows 11 (which has GetProcessDefaultCpuSetMasks).
- * Then this function counts the cores of all groups, else the cores of the mask. */
+/* Counts the cores of the affinity mask, which covers one processor group of at most 64 cores. But
+ * if the mask has every core of its group, the process runs in all groups since Windows 11 (which
+ * has GetProcessDefaultCpuSetMasks). Then this counts the cores of all groups. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -2896,8 +2897,8 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif
 
-/* The kernels of the systems below have a call that sleeps on a word. On all others, for example
- * NetBSD, a thread sleeps on a condition variable. */
+/* Which call puts a thread to sleep on a word. The kernels of these systems have one. On all other
+ * systems, for example NetBSD, a thread sleeps on a condition variable. */
 #if !defined(WSQ_FORCE_PTHREAD)
 #if defined(__linux__)
 #define WSQI_FUTEX 1
@@ -2939,9 +2940,9 @@ static unsigned wsqi_cpu_count(void) {
 #define WSQI_X32 1
 #endif
 
-/* glibc and musl hide these functions under -std=c11, and a macro that asks for them would come too
- * late if the user has included a system header before. So they are declared here. (On 32-bit
- * systems whose time_t has 64 bits, clock_gettime itself uses 32, so another name is linked.) */
+/* These functions are declared here, because glibc and musl hide them under -std=c11. (A macro that
+ * asks for them would come too late if the user has included a system header before.) On 32-bit
+ * systems whose time_t has 64 bits, `clock_gettime` has 32, so another name is linked. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -2990,8 +2991,8 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* wsq turns pthread_cancel off where it blocks, since the thread may hold a lock or be about to
- * free a pool. A thread that is cancelled there ends at its next cancellation point after that. */
+/* wsq turns pthread_cancel off where it blocks, because the thread may hold a lock or be about to
+ * free a pool. If it is cancelled there, it ends at its next cancellation point after that. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -3006,7 +3007,7 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 
 /* ---- waiting on an address ---- */
 
-/* Two functions for each kernel. wsqi_kernel_wait sleeps if the word has the expected value,
+/* Each kernel has two functions here. wsqi_kernel_wait sleeps if the word has the expected value,
  * until a wake, or for timeout_ns at most (0: without limit); it may return early. wsqi_kernel_wake
  * wakes one thread or all. */
 #if defined(WSQI_FUTEX)
@@ -3014,9 +3015,9 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 #define WSQI_FUTEX_WAIT_PRIVATE 128
 #define WSQI_FUTEX_WAKE_PRIVATE 129
 
-/* The kernel's own struct of a time-out: its fields may have another size than those of struct
- * timespec. The newest 32-bit machines have only futex_time64, whose fields have 64 bits. On x32
- * the fields of plain futex have 64 bits, though `long` has 32. */
+/* The kernel's struct of a time-out. Its fields may have another size than those of struct
+ * timespec: 64 bits in futex_time64, which is all that the newest 32-bit machines have, and in
+ * plain futex on x32, although `long` has 32 bits there. */
 #if defined(WSQI_X32)
 #define WSQI_SYS_FUTEX SYS_futex
 typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
@@ -3118,8 +3119,8 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* Errors are normal here, so errno is restored. A wait fails if the word has changed, a signal came
- * or the time is up; a wake fails if the waiting thread is gone and has freed the word. */
+/* These functions restore errno, because errors are normal. A wait fails if the word has changed, a
+ * signal came or the time is up; a wake, if the waiting thread is gone and has freed the word. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     int saved = errno;
@@ -3137,8 +3138,8 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* A guess. If two threads wait in one bucket, each for a word of its own, a wake for one word makes
- * both return. That is harmless, because a thread whose word has not changed waits again. */
+/* How many condition variables a pool has: a guess. A wake for one word wakes all threads of its
+ * bucket. No harm: a thread whose own word has not changed waits again. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -3160,7 +3161,7 @@ static void wsqi_parking_close(wsqi_parking *self, int count) {
     }
 }
 
-/* So that a change of the wall clock does not lengthen a wait, macOS waits for a span of time, and
+/* A change of the wall clock must not lengthen a wait. So macOS gets a span of time to wait, and
  * the other systems use the monotonic clock. */
 #if defined(__APPLE__)
 
@@ -3210,8 +3211,8 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     int cancel = wsqi_cancel_off();
     pthread_mutex_lock(&bucket->mutex);
-    /* The thread that changes the word then takes this mutex, in wsqi_parking_wake. So either this
-     * thread sees the change here, or that thread's wake comes after this wait began. */
+    /* Another thread changes the word first, and then takes this mutex, in wsqi_parking_wake. So
+     * either this thread sees the change here, or the wake comes after this wait began. */
     if (wsqi_load_locked(word) == expected) {
         if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
         else wsqi_cond_wait(bucket, timeout_ns);
@@ -3318,8 +3319,8 @@ static size_t wsqi_stack_default(void) {
 #endif
 
 #if defined(__linux__)
-/* QEMU's user mode accepts advice that it does not know, and does nothing. So the success of
- * MADV_WIPEONFORK (18) counts only if the invalid advice -1 fails. */
+/* Makes the kernel zero the page in a child of fork(): MADV_WIPEONFORK, 18. QEMU's user mode
+ * accepts and ignores unknown advice, so a success counts only if the invalid advice -1 fails. */
 static bool wsqi_guard_wipe(void *page) {
     return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
            syscall(SYS_madvise, page, 4096L, 18L) == 0;
@@ -3397,7 +3398,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
 
 #define WSQI_GROUP_BYTES 4352 /* PATH_MAX, and the text before a path in /proc/self/cgroup */
 
-/* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
+/* Returns the quota of one control group in cores, rounded up; 0: unlimited or unknown. */
 static unsigned wsqi_cgroup_quota(const char *group) {
     char path[WSQI_GROUP_BYTES + 64], text[64], *end;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
@@ -3613,8 +3614,8 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
-/* The longest sleep, an hour; after it the caller sleeps again. Some systems count the seconds of a
- * sleep in 31 bits: any time below that limit would do, so an hour is a guess. */
+/* The longest sleep is an hour; after it the caller sleeps again. The number is a guess: any time
+ * will do that some systems, which count the seconds of a sleep in 31 bits, can count. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3667,17 +3668,17 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 }
 #endif
 
-/* ---- a mutex, for rare events; 0 free, 1 held, 2 held, perhaps awaited (Drepper 2004) ---- */
+/* ---- a mutex for rare events; 0: free; 1: held; 2: held, perhaps awaited (Drepper 2004) ---- */
 
-/* How often a thread tries to take a lock before it sleeps or gives up. A guess. */
+/* How often a thread tries to take a lock before it gives up, or sleeps once more. A guess. */
 #ifndef WSQI_LOCK_TRIES
 #define WSQI_LOCK_TRIES 100
 #endif
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
-    /* A thread that wakes up here tries for a moment. Otherwise it could lose again and again to a
-     * thread that locks the mutex every few us. (In virtual time it lost for 1.5 ms.) If threads
-     * also tried before they sleep, 64 guests would reach 41%, not 49%, in bench/sim. */
+    /* Before its first sleep, a thread tries once. After a sleep it tries WSQI_LOCK_TRIES times.
+     * Otherwise it could lose again and again to a thread that locks the mutex every few us.
+     * (Tried: as many tries before the first sleep; see bench/sim/README, "Figures".) */
     for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
         for (int tries = held == 1 ? 1 : WSQI_LOCK_TRIES; tries > 0; tries--) {
             uint32_t free = 0;
@@ -3723,8 +3724,8 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     array->mask = capacity - 1;
     array->older = NULL;
     array->bytes = bytes;
-    /* In a grown array, a thief with an old `top` may read a slot into which nothing was copied. So
-     * all slots get a value here. (The thief's compare-and-swap then fails.) */
+    /* All slots get a value here, because a thief with an old `top` may read a slot of a grown
+     * array into which nothing was copied. (The thief's compare-and-swap then fails.) */
     for (uint64_t i = 0; i < capacity; i++) wsqi_store_init(wsqi_array_slot(array, i), NULL);
     return array;
 }
@@ -3789,8 +3790,8 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    /* Top only grows. If an old value of top says that the deque is empty, it is; if the old value
-     * says that one item is left, the compare-and-swap below checks it. */
+    /* An old value of top does no harm, because top only grows: if it says "empty", the deque is
+     * empty; if it says that one item is left, the compare-and-swap below checks that. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
         /* D4: the owner sees a thief's new top, or the thief sees this bottom; else both could take
@@ -3802,9 +3803,9 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the thread that moves top gets the last item. Bottom stays: the new top equals it, so the
-     * deque is empty. Release: a thief that sees the new top sees bottom as it is at this CAS. With
-     * an older, higher bottom the thief would take an item that the owner has already popped. */
+    /* D4: the thread that moves top gets the last item. Then the deque is empty: the new top equals
+     * bottom, which stays. Release: a thief that sees the new top sees this bottom, too. With an
+     * older, higher bottom the thief would take an item that the owner has already popped. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3838,12 +3839,12 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  * States. The brackets say what leads to a state:
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
  *             has queued it, and it runs again) -> done (its run ends, or a thread cancels it)
- *   thread    at work -> searching -> lingering (not always; its permit sleeps, but S counts it as
- *             a searcher) -> idle (its permit sleeps, if it had one; it may have the driver) ->
- *             searching (another thread wakes it and hands it a permit; or it wakes up by itself,
- *             and takes one if one sleeps) -> at work. Also: at work -> blocked (in a wait, a join
- *             or a call) -> at work, with a permit, or, if none is left, without one -> in a seat,
- *             seeking one -> searching or idle. A stand-in: coming -> idle. See >>thread
+ *   thread    at work -> searching -> idle (its permit sleeps) -> searching (it is woken with a
+ *             permit, or wakes up by itself, with a permit if one sleeps) -> at work. In between it
+ *             may be lingering: its permit sleeps, but S counts it as a searcher.
+ *             at work -> blocked (in a wait, a join or a call) -> at work. If then no permit is
+ *             left, it works on without one -> seeking a permit, in a seat -> searching or idle.
+ *             A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
  *             during a drain) -> cancelling (the drain is over) -> over (a thread finds that no
@@ -3892,8 +3893,8 @@ typedef struct wsqi_parker {
  * or a join's wait for a job, found by the address of the joining thread's block. */
 typedef struct wsqi_wait wsqi_wait;
 
-/* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. With 16 lists fib
- * on 128 simulated cores is 3% slower than with 64, and with 256 it is no faster (bench/sim). */
+/* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. (Measured in
+ * bench/sim: with 16 lists `fib` on 128 cores is 3% slower; 256 lists gain nothing.) */
 #ifndef WSQI_BUCKET_BITS
 #define WSQI_BUCKET_BITS 6
 #endif
@@ -3904,15 +3905,13 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
-/* The global queue has a lane for every 3 workers, so that each thread outside mostly has its own.
- * But searchers look at all lanes, so up to 64 workers there are at most 8 lanes. Beyond that there
- * is one for every 8 workers, at most 16. To move a task from `incoming` to `ready`, a worker needs
- * 100 ns, because the link is in the spawning thread's cache; in that time the thread spawns three
- * more. Workers cannot keep up. So with several lanes the spawning thread itself moves the tasks of
- * its lane, at every 64th spawn, and a worker moves tasks only while `ready` holds fewer than 64.
- * (4 threads spawn tasks of 2 us: on 8, 32, 64 and 128 simulated cores the efficiency is 100, 100,
- * 99 and 85%; without these rules 75, 73, 58 and 41%. 512 cores, tasks of 10 us: 60%; if every 16th
- * spawn moved the tasks, 22%.) */
+/* WSQI_SHARE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
+ * mostly has its own lane. But searchers look at all lanes, so up to 64 workers there are at most 8
+ * lanes. Beyond 64 workers there is a lane for every 8 workers, up to WSQI_SHARES.
+ * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
+ * `incoming` to `ready` at every 64th spawn, and a worker moves tasks only while `ready` holds
+ * fewer than 64. A worker would be too slow: the links are in the spawning thread's cache, so to
+ * move one task takes a worker as long as three spawns. (Figures: bench/sim/README.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -4138,7 +4137,7 @@ struct wsq_pool {
      * together are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
-    wsqi_a32 vain_looks; /* waits of threads outside, in a row, that did not end in their look */
+    wsqi_a32 vain_looks; /* how many waits in a row were not over after wsqi_wait_look */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; a woken thread sets 0 */
@@ -4210,7 +4209,7 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->threads_made);
 }
 
-/* The number of workers, plus that of stand-ins whose thread exists or is being made. (A lend_only
+/* Returns the number of workers and of stand-ins whose thread exists or is being made. (A lend_only
  * pool's workers count even while no thread is lent. A stand-in that failed to start does not.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
     return pool->workers + wsqi_load_fenced(&pool->started);
@@ -4231,8 +4230,8 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
-/* Returns the block with the index n - 1, if it exists and is not `self`; else NULL. n: 0, or 1 +
- * the index of a block that was noted in `self`, perhaps long ago. */
+/* Returns the block with the index n - 1 if there is one and it is not `self`; else NULL. n is 0,
+ * or a number that was noted in `self`, perhaps long ago: 1 + the index of a block. */
 static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     bool other = n != 0 && n - 1 != self->index && wsqi_block_known(self->pool, n - 1);
     return other ? wsqi_block(self->pool, n - 1) : NULL;
@@ -4256,7 +4255,7 @@ static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
     return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
 }
 
-/* The context of a full job stack: with it, a fork runs the job immediately. */
+/* Returns the context that means: the job stack is full, so a fork runs its job immediately. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
@@ -4299,8 +4298,8 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* For a thread without a queue in this pool: is it in a job that it took, or in a task that it runs
- * as a helper? If so, a shutdown waits for it, and it may spawn while the pool drains. */
+/* Is the calling thread, which has no queue in this pool, in a job that it took, or in a task that
+ * it runs as a helper? If so, a shutdown waits for it, and it may spawn while the pool drains. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
@@ -4308,8 +4307,8 @@ static bool wsqi_is_in_job(const wsq_pool *pool) {
     return block != NULL;
 }
 
-/* The index, in hooks and wsq_worker_index, of the thread that uses `block`. If the thread also has
- * a block with a queue in this pool, the index is that block's, else that of `block`. */
+/* Returns the index that hooks and wsq_worker_index give for the thread that uses `block`. If the
+ * thread also has a block with a queue in this pool, it is the index of that block. */
 static unsigned wsqi_number(const wsqi_worker *block) {
     const wsqi_worker *local = wsqi_local(block->pool);
     return local != NULL ? local->index : block->index;
@@ -4396,30 +4395,30 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
 
 /* ==========================================================================
  * >>inject: the lanes
- * Purpose:   tasks that are in no worker's own queue. There is a lane for each priority, and each
- *            worker has one, its inbox, for tasks that are pinned to it. The lanes of WSQ_NORMAL
- *            are the global queue: tasks from outside, and those that do not fit into a ring. A
- *            lane holds any number of tasks, without allocation.
+ * Purpose:   lists of tasks that are in no worker's own queue. WSQ_HIGH and WSQ_LOW have one lane
+ *            each. WSQ_NORMAL has one or more, the global queue, for tasks from outside and tasks
+ *            that do not fit into a ring. Each worker has one, its inbox, for tasks pinned to it.
+ *            A lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
  *            are older than those in `incoming`, except marked tasks, which come back from a ring:
- *            these go to the front of `ready` again. Consumers take the oldest task.
+ *            these go to the front of `ready` again. Consumers take the oldest task of `ready`.
  * Writers:   incoming: producers push, the lock's holder takes all. outside, count: any thread, by
  *            read-modify-write. The rest: the lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
- *            spill into `ready`, under the lock: 93 instead of 43 ns a spawn, 2 workers (bench).
+ *            spill into `ready` under the lock, which makes a spawn slower (bench/README, "Tried").
  * ========================================================================== */
 
-/* A thread that takes a task from the global queue, but does not run it yet, marks the pointer: it
- * stores the task's address + 1 in its ring, or in a lane's `incoming` if it puts the task back. A
- * marked task is older than the tasks in `ready`, so a consumer puts it in front of them. */
+/* Marks a task: a queue then holds the task's address + 1. A thread marks a task that it takes from
+ * the global queue, but does not run yet: in its ring, or in a lane's `incoming` if it puts the
+ * task back. A marked task is older than the tasks in `ready`, so it goes in front of them. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
 }
 
-/* Any thread adds a chain of tasks, newest first, to a list that is later taken whole: a lane's
- * `incoming`, or a group's `then`. After a push into a lane the caller must notify, even if the
- * lane was not empty: the thread that made it non-empty may not have notified yet. */
+/* Adds a chain of tasks, newest first, to a list that is later taken whole: a lane's `incoming`, or
+ * a group's `then`. Any thread may call this. After a push into a lane the caller must notify, even
+ * if the lane was not empty: the thread that filled it first may not have notified yet. */
 static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) {
     void *head = wsqi_load_hint(top);
     do {
@@ -4428,13 +4427,14 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
-/* Is the lane empty? While another thread moves tasks from `incoming` to `ready`, the answer may be
- * a wrong yes; that thread notifies afterwards. */
+/* Is the lane empty? A wrong yes is possible while another thread moves tasks from `incoming` to
+ * `ready`; that thread notifies afterwards. */
 static inline bool wsqi_inject_empty(const wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
-/* The lock's holder appends `incoming` to `ready` (marked tasks: in front). Returns the length. */
+/* The lock's holder appends `incoming` to `ready`, but puts marked tasks in front. Returns how many
+ * tasks are then in `ready`. */
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     uint32_t length = wsqi_load_locked(&inject->length);
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
@@ -4462,9 +4462,9 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* Moves `incoming` to `ready`, unless another thread holds the lock. A producer does this after its
- * push, because most links are in its cache: a consumer would wait for each link, and lock other
- * consumers out meanwhile. Then the producer must pass a full barrier and notify. */
+/* Moves `incoming` to `ready`, unless another thread holds the lock. A producer calls this after a
+ * push, because most of the links are in its cache. (A consumer would wait for each link, and keep
+ * other consumers out meanwhile.) Then the producer must pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4473,7 +4473,7 @@ static void wsqi_inject_settle(wsqi_inject *inject) {
     wsqi_store_rel(&inject->lock, 0u);
 }
 
-/* The holder of the lane's lock takes the n oldest tasks of `ready`, as a chain. */
+/* The lock's holder takes the n oldest tasks of `ready`, as a chain. */
 static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     wsq_task *first = inject->ready, *last = first;
     while (--n > 0) last = wsqi_get(&last->next);
@@ -4507,8 +4507,8 @@ static void wsqi_helped_one(wsqi_inject *lane) {
     wsqi_store_hint(&lane->helped, wsqi_load_hint(&lane->helped) + 1);
 }
 
-/* Takes at most `most` tasks, and at most a fair share (4 to 64), as a chain, oldest first. Returns
- * NULL if there are none, or another thread holds the lock. *left: how many stay in `ready`. */
+/* Takes the oldest tasks, as a chain: at most `most`, and at most a fair share (4 to 64). NULL:
+ * there are none, or another thread holds the lock. *left returns how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
@@ -4518,8 +4518,8 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* If the global queue has one lane, its tasks start in order. Marked tasks in `incoming` are
-     * older than those in `ready`, so `incoming` is then collected each time. */
+    /* With one lane, the global queue's tasks start in order. Marked tasks in `incoming` are older
+     * than those in `ready`, so then `incoming` is collected each time. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4567,8 +4567,8 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     return wsqi_tune_clamp(tune);
 }
 
-/* Is one more try worth it, after `vain` useless tries in a row? The first four are; after that
- * every 16th is, because the situation may have changed. Both numbers are guesses. */
+/* Is one more try worth it, after `vain` useless tries in a row? The first four tries are, and then
+ * every 16th, because the situation may have changed. Both numbers are guesses. */
 enum { WSQI_VAIN = 4 };
 
 static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
@@ -4587,11 +4587,12 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 
 #define WSQI_NEVER UINT64_MAX
 
-/* NONE: the parker's owner is awake. HERE: the token was given, and not taken yet. */
+/* NONE: the owner is awake. HERE: the token was given, and not taken yet. ASLEEP: the owner sleeps,
+ * or is about to. POLLING: the same, in the driver's wait. */
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* The owner, which has the driver, waits for events, for timeout_ns at most (0: it only asks). Then
- * `driving` says whether there are any. */
+/* Waits for the driver's events, for timeout_ns at most (0: only asks). Then `driving` says whether
+ * there are any. The owner has the driver. */
 static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
     self->driving = WSQI_DRIVING_WAIT;
@@ -4599,15 +4600,15 @@ static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     self->driving = events ? WSQI_DRIVING_EVENTS : WSQI_DRIVING_NOT;
 }
 
-/* The owner sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
- * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
- * NULL, or the caller's block if the caller has the driver, and so sleeps in the driver's wait. */
+/* The owner sleeps until another thread gives the token, or until the deadline (WSQI_NEVER: none).
+ * It may also return for no reason, so every caller loops on a condition of its own. poller: the
+ * caller's block if the caller has the driver, and so sleeps in the driver's wait; else NULL. */
 static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
-    /* Relaxed: the exchange below orders what follows. Failure: the token was given already. */
+    /* Relaxed: the acquire of the exchange below comes after it. Failure: the token was given. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
         if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
         else wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
@@ -4716,13 +4717,13 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
 }
 
 /* Is every remaining task held? Then none can run: they wait for each other in a circle, for a
- * group, or for tasks that are never spawned or belong to another pool. The answer may be wrong
- * while the counts change. So wsq_pool_wait believes a yes only if it stays for WSQI_STUCK_NS. */
+ * group, or for tasks that are never spawned or belong to another pool. A yes may be wrong while
+ * the counts change, so wsq_pool_wait believes it only if it lasts for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
-    /* Is `held` still as before the sums? A compare-and-swap sees the newest value. (An addition of
-     * 0 may not: clang makes it a plain load.) Relaxed: it publishes nothing. Failure: changed. */
+    /* Is `held` still the same as before the sums? A compare-and-swap sees its newest value; an
+     * addition of 0, which clang turns into a load, may not. Relaxed: this publishes nothing. */
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
@@ -4742,13 +4743,13 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_notify_quiet(pool);
 }
 
-/* While S counts a guest: calls the threads in wsq_pool_wait if no task can run any more. A thread
- * that may have ended the last task does this before it runs a job or goes on with one. That job
- * may be a long one of a wsq_run, and wsq_pool_wait must not wait for it. */
+/* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
+ * guest. A thread that may have ended the last task calls this before it runs a job or goes on with
+ * one. The job may be a long one of a wsq_run, for which wsq_pool_wait must not wait. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* If the job belongs to a wsq_run from outside, S counts the guest that called wsq_run. This
-     * thread sees that, because it has stolen the job (J2). Any other job is part of a task that
-     * has not ended, so some task is left. So without a guest in S, no check is needed. */
+    /* Why no look is needed without a guest: a job belongs either to a task that has not ended, or
+     * to a wsq_run from outside. S counts the guest that called wsq_run, and a thread that has
+     * stolen the guest's job sees that (J2). */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4756,10 +4757,10 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool, bool stopper);
 
-/* A thread that wakes up or begins its duty must not go on while wsqi_check_still, which holds the
- * pool's lock, reads the stacks of threads that it found asleep. So if the pool stops, this waits
- * until the lock is free. The caller has passed a full barrier (P4): either it sees the pool stop,
- * or wsqi_check_still sees it awake. */
+/* If the pool is stopping, waits until the pool's lock is free. A thread that wakes up or goes on
+ * duty calls this, because the lock's holder may be in wsqi_check_still, and read the stacks of
+ * threads that it found asleep. The caller has passed a full barrier (P4): either it sees the pool
+ * stop, or wsqi_check_still sees it awake. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
@@ -4799,7 +4800,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
  * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
  * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
- * thread writes S, passes a full barrier, and looks everywhere. So one sees what the other wrote.
+ * thread writes S, passes a full barrier, and looks everywhere. One of the two sees the other's
+ * write: the producer sees the sleeper, or the other thread sees the work.
  *
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
@@ -4840,8 +4842,8 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* ---- places ---- */
 
-/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS: the
- * sleeper that has the driver is woken last, because another thread must then take the driver. */
+/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS is for
+ * the sleeper that has the driver. It is woken last: another must then take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4873,8 +4875,8 @@ static void wsqi_place_update(wsqi_worker *self) {
 
 /* Clears one bit and returns its number, or -1 if all are clear. It prefers the blocks nearest to
  * `self` (NULL: all are equally near), then the lowest bit. The block that has the driver is last.
- * So mostly the same sleepers are woken, and their caches stay warm. (Rejected: to wake each in
- * turn. Then requests through libuv, one by one, took 14.8 instead of 11.0 us; 2 cores, KVM.) */
+ * So mostly the same sleepers are woken, and their caches stay warm. (Rejected: to wake each
+ * sleeper in its turn, which was slower; bench/README, "Figures".) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4914,9 +4916,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Turns up to n idle threads, each with a sleeping permit, into searchers, but only in S. Leaves
- * `spare` permits asleep, and lets S count at most `most` searchers. Returns how many threads these
- * are: the caller must wake that many with wsqi_wake_one. */
+/* In S, turns up to n idle threads, each with a sleeping permit, into searchers. Leaves `spare`
+ * permits asleep, and lets S count at most `most` searchers. Returns how many threads it turned:
+ * the caller must wake that many with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -4930,11 +4932,11 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
- * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
- * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins,
- * only the first permit too many leads to a call. If a second one sleeps, too, no waiting thread
- * has taken the first, so another call is useless.) */
+/* Calls all waiting threads if only a waiting thread can use a sleeping permit: all stand-ins
+ * exist, and more permits sleep than there are idle or starting threads. One without a permit takes
+ * it. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins, only the
+ * first permit too many leads to a call. If a second one sleeps, no waiting thread wanted the
+ * first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -4963,9 +4965,9 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I8: as above */
 }
 
-/* Calls all joiners, and clears JOINED. A joiner that sleeps again with a permit sets JOINED again.
- * A joiner that was called for a queued task, but has no permit, runs this; so does wsqi_joiner_ask
- * if it finds no joiner's bit. */
+/* Calls all joiners, and clears JOINED; a joiner that sleeps again with a permit sets it again. A
+ * joiner calls this if it was perhaps called for its permit, but has none; wsqi_joiner_ask calls it
+ * if no joiner has its bit set. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
@@ -4979,9 +4981,9 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
     }
 }
 
-/* If no permit sleeps, no thread searches, and JOINED is set: calls a joiner, so that it gives its
- * permit back. If no joiner has its bit set, wsqi_joiners_ask clears JOINED. Any thread calls this
- * for a queued task, the watcher for a due timer or a slot. */
+/* Calls a joiner, so that it gives its permit back, if no permit sleeps, no thread searches, and
+ * JOINED is set. (If no joiner has its bit set, wsqi_joiners_ask clears JOINED.) Any thread calls
+ * this for a queued task, and the watcher for a due timer or a full slot. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -5017,15 +5019,16 @@ static void wsqi_notify(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* As wsqi_notify, for a caller whose last step was a read-modify-write. */
+/* Notifies for work that a read-modify-write, the caller's last step, has made visible. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6: as in wsqi_notify */
     wsqi_notify_fenced(pool);
 }
 
-/* A worker asks: is there no other worker or stand-in to wake? Relaxed: a lone worker starts the
- * second thread itself, before it blocks, so it sees the new count. (If that fails, another thread
- * may start it later. An old value then delays tasks until this worker's task waits or ends.) */
+/* Is there no other worker or stand-in that the calling worker could wake? Relaxed: a lone worker
+ * starts the second thread itself, before it blocks, so it sees the new count. (If that fails,
+ * another thread may start it later. An old count then delays tasks until this worker's task waits
+ * or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -5049,9 +5052,9 @@ static inline bool wsqi_has_tasks(const wsqi_worker *worker) {
     return wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
 }
 
-/* The owner calls this when it has pushed a task. If an older task lies in the queue, the push of
- * the older task has notified, and the thread that looks for that task sees the new one, too. So S,
- * whose cache line all threads share, is read only if there is no older task. */
+/* Notifies for a task that the owner has pushed, unless an older task lies in its queue. In that
+ * case the push of the older task has notified, and the thread that looks for that task sees the
+ * new one, too. So S, whose cache line all threads share, is not read each time. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
@@ -5089,17 +5092,16 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
 /* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
- * tasks for 64 sleepers begins after the time of 12 wake-ups. With 3 it takes 23; with 2, 33.) */
+ * sleepers begins after the time of 12 wake-ups; with 3 instead of 4, after that of 23.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With 1, it writes more often to the cache
- * line of S, which all threads share: in bench/sim half of 512 tasks for 512 sleepers have begun
- * after the time of 61 wake-ups, not 36. With 4, a sleeper that was taken waits longer until it is
- * woken: the last of 64 tasks for 64 sleepers begins after the time of 24 wake-ups, not 12. */
+ * line of S, which all threads share. With 4, a sleeper that was taken waits longer until it is
+ * woken. Both were slower (bench/sim/README, "Figures"). */
 enum { WSQI_TAKEN = 2 };
 
-/* Returns a worker that has a public job, or NULL. Asks the workers that it finds without a public
- * job to publish one. The caller has passed a full barrier. */
+/* Returns a worker that has a public job, or NULL. Each worker that it passes without one is asked
+ * to publish a job. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
@@ -5112,10 +5114,11 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks, first in all lanes, then at up to `most` workers: the caller, the worker
- * from which it stole last, and those after that one. Stops when two workers have tasks and the
- * count is 2 * WSQI_WAKES. where: these two workers, or NULL. If there is no watcher, a full LIFO
- * slot, a timer and a free driver count, too. Relaxed: the caller's barrier orders this. */
+/* Returns how many queued tasks it finds, first in all lanes, then at up to `most` workers: the
+ * caller, the worker from which it stole last, and those that follow. Stops when two workers have
+ * tasks and the count is 2 * WSQI_WAKES. where: returns these two workers, or NULL. If there is no
+ * watcher, a full LIFO slot, a timer and a free driver count, too. Relaxed: the caller's barrier
+ * orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5149,10 +5152,10 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
-/* Wakes sleepers for `amount` pieces of work, which lie at the workers `one` and `two` (NULL: not
- * known). The caller has passed a full barrier. It wakes at most WSQI_WAKES, and stops when S
- * counts `amount` searchers, or when only `spare` permits sleep. Each woken thread that finds work
- * wakes others, so n sleepers are awake after about log n wake-up times. True: it woke one. */
+/* Wakes up to WSQI_WAKES sleepers for `amount` pieces of work, which lie at the workers `one` and
+ * `two` (NULL: not known). It stops when S counts `amount` searchers, or when only `spare` permits
+ * sleep. The caller has passed a full barrier. Returns whether it woke one. Each woken thread that
+ * finds work wakes others, so n sleepers are awake after about log n wake-up times. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -5165,16 +5168,16 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-/* Wakes sleepers for the public jobs of `worker`, or, if no sleeper can be woken, calls a joiner
- * that can run one. The caller has seen these jobs, and passed a full barrier. */
+/* Wakes sleepers for the public jobs of `worker`. If it can wake none, it calls a joiner that can
+ * run a job. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* Searchers may take other jobs than these, because a loop publishes one job at a time. If
-     * fewer than half of the awake threads search, a sleeper is woken for each job of `worker`. */
+    /* A loop publishes one job at a time, so searchers may take other jobs than these. If fewer
+     * than half of the awake threads search, a sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
@@ -5188,13 +5191,14 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 enum { WSQI_LOOKS = 16 };
 
 /* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it starts
- * a stand-in, or asks a joiner for its permit. True: it woke one. Called after a full barrier. */
+ * a stand-in, or asks a joiner for its permit. Returns whether it woke one. The caller has passed a
+ * full barrier. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* One searcher is enough for one task. If there are several, a sleeper is woken for each, and
-     * the present searchers, which may take other tasks, are counted in addition. */
+    /* One searcher is enough for one task. For several tasks, it wakes a sleeper for each: the
+     * present searchers may take other tasks, so they are counted in addition. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5210,7 +5214,7 @@ static void wsqi_pass_jobs(wsq_pool *pool) {
 }
 
 /* Wakes threads if there is any work. The caller has found that S counts no searcher, and has
- * passed a full barrier; or it is a joiner that was called for work, and does not take it. */
+ * passed a full barrier. (Or it is a joiner that was called for work, and does not take it.) */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (!wsqi_notify_tasks(pool, UINT_MAX)) wsqi_pass_jobs(pool);
 }
@@ -5229,11 +5233,11 @@ static void wsqi_search_begin(wsqi_worker *self) {
      * finished. Pairs with W5. And a worker that takes a guest's job, for which wsq_pool_wait
      * does not wait, sees what this thread has finished, or this thread sees the guest in S. */
     wsqi_fence_rmw();
-    /* Which thread checks for a quiet pool? Each permit that S counts neither as sleeping nor as
-     * searching is held by a thread with work. That thread will call this function later, so only
-     * the last one checks. (In a caller_runs pool, one thread for all workers, each call checks.)
-     * The last thread's work may be a guest's job, for which wsq_pool_wait must not wait. So if
-     * there are guests, each thread that has finished tasks since its last search checks, too. */
+    /* The last thread to run dry checks whether the pool is quiet. It is the last if all other
+     * permits sleep or search: a permit in use belongs to a thread with work, which comes here
+     * later. (In a caller_runs pool, one thread for all workers, each call checks.) But the last
+     * thread's work may be a guest's job, for which wsq_pool_wait must not wait. So if there are
+     * guests, each thread that has finished tasks since its last search checks, too. */
     if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
@@ -5264,11 +5268,11 @@ static void wsqi_search_end(wsqi_worker *self) {
  *            from the time-out of a wait): it fires timers, takes tasks from the slots of workers
  *            that are in a long task, and takes a free driver. No watcher is needed while all slots
  *            are empty, no timer is set, and a thread has the driver. A sleeper has its bit set, or
- *            is being woken. If a pool has a driver and S counts a sleeper, then some thread has
- *            the driver, or a thread searches, or a watcher looks again after WSQI_WATCH_NS.
+ *            is being woken. If a pool has a driver and S counts a sleeper, then a thread has the
+ *            driver, or a thread searches, or the watcher looks again within WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
- * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
- *            thread of its own.
+ * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
+ *            its own.
  * ========================================================================== */
 
 /* ---- the watcher ---- */
@@ -5278,7 +5282,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCHES_SLOTS 0x80000000u   /* the watcher looks at slots, not only for timers */
 #define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due, but the watcher saw no permit asleep */
 
-/* Makes the watcher look again. If there is none, wakes an idle thread, which becomes the watcher.
+/* Makes the watcher look again, or, if there is none, wakes an idle thread to become the watcher.
  * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`.
  * I11: this thread sees a sleeper in S, or the sleeper sees what the caller did, and watches. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
@@ -5311,15 +5315,15 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
-/* The watcher stops, unless there is something to watch. Returns whether it still watches. */
+/* The watcher stops, but goes on if there is something to watch. Returns whether it goes on. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
     /* I10: until this store, other threads relied on this one to watch. So it looks once more. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
 
-/* Returns the time of the watcher's next look. If no slot is full, pool->watcher says from here on
- * that the watcher waits only for a timer; a thread that then fills a slot wakes the watcher. */
+/* Returns when the watcher must look next. If no slot is full, it notes in pool->watcher that it
+ * waits only for a timer: from here on, a thread that fills a slot wakes the watcher. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5334,9 +5338,9 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     /* I10: a timer whose setter saw no watcher is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
-        /* If no permit sleeps, a working thread fires the due timer in its turn, so the watcher
-         * waits for a permit. I10: this thread sees the sleeping permit, or the thread that put it
-         * to sleep makes the watcher look again. Pairs with I11. */
+        /* A timer is due. If no permit sleeps, a working thread fires it in its turn, and the
+         * watcher waits for a permit. I10: this thread sees the sleeping permit, or the thread that
+         * put it to sleep makes the watcher look again. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) timer = now + WSQI_WATCH_NS;
@@ -5350,7 +5354,7 @@ static bool wsqi_timer_watched(const wsq_pool *pool) {
     return watcher != 0 && (watcher & WSQI_WATCHES_PERMITS) == 0;
 }
 
-/* The caller has put a permit to sleep: if the watcher waits for that, it is made to look again. */
+/* Makes the watcher look again if it waits for a permit. The caller has put one to sleep. */
 static void wsqi_permit_slept(wsq_pool *pool) {
     uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the change of S */
     if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_notify_watcher(pool, watcher);
@@ -5371,9 +5375,9 @@ static bool wsqi_driver_take(wsqi_worker *self) {
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* The owner is awake and has the driver: it dispatches the events, if any, and gives the driver up.
- * Tasks that the dispatch wakes go into its queue, in order, or, without a permit, into the global
- * queue. With a permit the owner is a searcher here: it wakes others when its search ends. */
+/* Dispatches the events, if any, and gives the driver up. The owner is awake and has the driver.
+ * Tasks that the dispatch wakes go into the owner's queue, in order, or, if it has no permit, into
+ * the global queue. If it has one, it is a searcher, and wakes others when its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5382,7 +5386,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        wsqi_self_set(self); /* Wakes find this worker, also if a thread outside acts as it. */
+        wsqi_self_set(self); /* so that wakes use this worker's queue, in caller_runs pools, too */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
         self->order = order;
@@ -5399,8 +5403,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* An idle owner wakes itself, with a permit if one sleeps. Like any waker, it first takes an idle
- * thread, and that permit, out of S. Then it claims the bit of an idle thread: its own. If another
+/* An idle owner wakes itself, with a permit if one sleeps. As a waker does, it first takes an idle
+ * thread, and that permit, out of S, and then claims the bit of an idle thread: its own. If another
  * thread has claimed that bit, to wake the owner, the permit goes to one more idle thread. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -5434,12 +5438,12 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up. It takes a free driver. If a timer is due, or it may rob a slot, it
- * needs a permit: it wakes itself with one that sleeps, or else asks a joiner to give one back. */
+/* The watcher's time is up. It takes a free driver. If a timer is due, or a slot may be robbed, it
+ * wakes itself with a permit that sleeps. If none sleeps, it asks a joiner to give one back. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* The time of the next look. It holds for the next watcher, too, so it lies in the pool. */
+    /* The time of the next look lies in the pool, because the next watcher needs it, too. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5451,9 +5455,9 @@ static void wsqi_watch_end(wsqi_worker *self) {
     wsqi_joiner_ask(pool);
 }
 
-/* The owner is idle, and its park_timeout_ns is up. If at two time-outs in a row a task is queued
- * and no thread searches, a wake-up was lost, and the owner wakes itself. (At the first time-out
- * the task's producer may be just about to notify.) */
+/* The owner is idle, and its park_timeout_ns is up. It wakes itself if a wake-up was lost: if at
+ * two time-outs in a row a task is queued, and no thread searches. (At the first time-out the
+ * task's producer may be about to notify.) */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -5468,7 +5472,7 @@ static void wsqi_park_end(wsqi_worker *self) {
 }
 
 /* An idle owner sleeps once, in the driver's wait if it has the driver. It wakes up for a token, at
- * `deadline`, after park_timeout_ns or, as the watcher, to look. True: it still watches. */
+ * `deadline`, after park_timeout_ns, or to look, as the watcher. True: it is still the watcher. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5502,12 +5506,11 @@ static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
-/* Called by a worker that was just woken. A kernel may wake a thread on the processor of its waker,
- * and leave it there. Then the two threads take turns on one core, and a thief delays its victim
- * (skynet with 2 workers took 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18,
- * KVM). So a worker that was woken for jobs, twice in a row on its waker's processor, moves to
- * another processor; if it is still woken there, it moves again at the fourth time, the eighth...
- * (A worker that was woken for tasks does not move: the benchmark `wake` gained nothing.) */
+/* Moves a woken worker to another processor, if it was woken for jobs, twice in a row, on its
+ * waker's processor. If it is woken there again, it moves at the fourth time, the eighth and so on.
+ * Reason: a kernel may leave a woken thread on its waker's processor. Then the two take turns, and
+ * a thief delays its victim, so that `skynet` takes twice as long (bench/README, "Figures"). A
+ * worker that was woken for tasks does not move: the benchmark `wake` gained nothing. */
 static void wsqi_leave_waker(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t from = wsqi_load_hint(&pool->jobs_from);
@@ -5519,12 +5522,12 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (moves && wsqi_own_threads(&pool->config) != 0) wsqi_cpu_leave();
 }
 
-/* A woken task waits in the slot until its waker's task ends. If tasks take this long on average,
- * the wait often lasts as long as an idle thread's wake-up (5 us), so wakers notify. A guess. */
+/* If tasks take this long on average, wakers notify. A guess: a woken task waits in the slot until
+ * its waker's task ends, which then often takes as long as to wake an idle thread (5 us). */
 #define WSQI_SLOT_NS 3000u
 
-/* Sets wake_slot after a change of the owner's permit or its average time per task. If wake_slot is
- * 0, the owner's wakes go the slow way (wsqi_schedule_slow), which may notify a thread. */
+/* Sets wake_slot, which depends on the owner's permit and its average time per task. If it is 0,
+ * the owner's wakes go the slow way (wsqi_schedule_slow), which may notify a thread. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
                 wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
@@ -5536,16 +5539,16 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
     wsqi_slot_update(self);
-    /* A pool's only worker keeps the order of its spawns: until it has fetched all tasks that it
-     * left in the global queue, it puts new ones there, too. */
+    /* The pool's only worker keeps the order of its spawns. So it puts new tasks into the global
+     * queue until it has fetched all tasks that it left there. */
     if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
         !wsqi_alone(self->pool) && !wsqi_inject_empty(&self->pool->lanes[WSQ_NORMAL]))
         self->order = WSQ_SHARED;
 }
 
-/* The owner is about to sleep; s: the value of S. It takes a free driver if it had the driver last,
- * has run a task since its last sleep, or all permits sleep. Otherwise it leaves the driver to its
- * last thread, which mostly comes back soon: a change of hands would cost each event a wake-up. */
+/* The owner, about to sleep, takes a free driver if it had the driver last, has run a task since
+ * its last sleep, or all permits sleep (s: S). Otherwise it leaves the driver to its last thread,
+ * which mostly comes back soon: a change of hands would cost each event a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5584,14 +5587,14 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* First these steps, because wsqi_pass_on counts an unwatched timer, slot or driver as work. */
+    /* These two steps come before wsqi_pass_on, which counts an unwatched timer, slot or driver. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
-        if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* or JOINED is set */
+        if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* a permit sleeps, or JOINED */
         /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And a thread that
          * forks its first job now sees that this one asks for jobs, and publishes the job. */
         wsqi_fence_sc();
@@ -5629,9 +5632,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* The owner moves all but the oldest 128 tasks of its ring, and then `task` (or NULL), to the
- * global queue: marked tasks, which came from there, to its front, and others to its end. While a
- * thief copies from the ring, only `task` moves. */
+/* The owner moves tasks from its ring to the global queue: all but the oldest 128, and then `task`
+ * (or NULL). Marked tasks, which came from there, go to its front, others to its end. While a thief
+ * copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5648,8 +5651,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* No thief fills it, so NULL stays. */
-    /* I11: either the owner or a thief gets the task. The owner filled the slot, so it needs no
-     * acquire; but there is no wsqi_xchg_rlx. */
+    /* I11: either the owner or a thief gets the task. (The owner filled the slot, so a relaxed
+     * exchange would do; there is none.) */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5664,8 +5667,8 @@ static inline void *wsqi_queue_pop(wsqi_worker *self) {
     return item != NULL ? item : wsqi_ring_pop(&self->ring);
 }
 
-/* The owner adds a new task. False: its queue has no room, or `order` is WSQ_SHARED, so the task
- * goes to the global queue. (A task that yields, or comes from there, never goes to the deque.) */
+/* The owner adds a new task to its queue. False: the queue has no room, or `order` is WSQ_SHARED;
+ * the caller puts the task into the global queue. (Yielded tasks never go to the deque.) */
 static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
     if (WSQI_LIKELY(self->order == WSQ_FIFO)) return wsqi_ring_push(&self->ring, task);
     return self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
@@ -5678,12 +5681,12 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
                         wsqi_unmarked(item));
 }
 
-/* The owner has no permit from here on, so the tasks of its slot and its queue move to the global
- * queue, in order. Marked tasks, which came from there, go to its front, so that no later task
- * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
- * spawn and block would keep others waiting without end. A long deque stays in place, unless a lent
- * thread leaves: other workers steal from it, in searches and in their turns (wsqi_take_stuck).
- * True: the caller must notify. */
+/* Moves the tasks of the owner's slot and queue to the global queue, in order, because the owner
+ * has no permit from here on. Marked tasks, which came from there, go to its front, so that no
+ * later task overtakes them. Tasks that were spawned or woken here go to its end: at the front,
+ * tasks that spawn and block would keep others waiting without end. A long queue stays in place,
+ * unless a lent thread leaves: others steal from it, in searches and in their turns
+ * (wsqi_take_stuck). True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -5702,15 +5705,15 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     return newest != NULL;
 }
 
-/* A pool's only worker calls this to keep the order of its spawns: some of its tasks are in the
- * global queue now, so later ones go there, too, until it has fetched all. */
+/* From here on the pool's only worker puts its spawns into the global queue, until it has fetched
+ * all tasks from there. So they keep their order, although some did not fit into its ring. */
 static void wsqi_order_keep(wsqi_worker *self) {
     if (self->spilled) wsqi_spill(self, NULL);
     self->spilled = false;
     self->order = WSQ_SHARED;
 }
 
-/* The owner's queue has no room, or `order` is WSQ_SHARED: the task goes to the global queue. */
+/* Puts the task into the global queue: the owner's queue has no room, or `order` is WSQ_SHARED. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
@@ -5732,8 +5735,8 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_queue_push(self, task))) wsqi_overflow(self, task);
 }
 
-/* The owner fills its LIFO slot; a task that was in it moves to its queue. No thread is woken to
- * run the task in the slot; but if no thread watches the slots, one is woken to watch them. */
+/* The owner fills its LIFO slot; a task that was in the slot moves to its queue. No thread is woken
+ * to run the new task; but if no thread watches the slots, one is woken to watch them. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: a thief sees the task's contents. And either this thread sees the watcher and sleepers,
@@ -5748,17 +5751,17 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* The owner has filled its slot, and tasks take long: wakes an idle thread, which may take the
- * task. After four calls in a row for which no thief took the task, only every 16th call wakes a
- * thread. (I6: wsqi_notify_rmw follows a read-modify-write, the exchange that filled the slot.) */
+/* Wakes an idle thread, which may take the task that the owner has put into its slot. After four
+ * calls in a row for which no thief took the task, only every 16th call wakes a thread. (I6:
+ * wsqi_notify_rmw follows a read-modify-write, the exchange that filled the slot.) */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
     if (wsqi_worth(vain) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
 }
 
-/* The owner asks: may the task in its slot run next? After lifo_cap tasks from the slot, one from
- * the queue comes first, unless the queue is empty. */
+/* May the task in the owner's slot run next? After lifo_cap tasks from the slot, a task of the
+ * queue comes first, unless the queue is empty. */
 WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
     if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
@@ -5781,13 +5784,12 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
- * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
- * blocks. (A test with n workers spawns n tasks that block, then others. With batches, one of the
- * others began before the n-th task in 9 of 10 new pools. A new pool supposes that its tasks are
- * long: a worker's average begins at 50 us.) The bounds are guesses. With one lane (up to 15
- * simulated workers), single tasks cost about 2%. A pool with several lanes always takes batches:
- * otherwise tasks that arrive half as fast as 128 workers can run them wait 38 us, not 2. */
+/* Shall workers take tasks of the global queue one at a time, not in batches? Yes, if it has one
+ * lane and holds few tasks, and tasks take long. Then tasks start in order, and none waits in a
+ * ring behind a task that blocks. (A new pool supposes that its tasks are long: a worker's average
+ * begins at 50 us.) A pool with several lanes always takes batches, because many workers would get
+ * their tasks too slowly one by one. The bounds are guesses. (Figures: bench/README,
+ * bench/sim/README.) */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
@@ -5795,7 +5797,7 @@ static bool wsqi_singly(const wsqi_worker *self) {
 }
 
 /* Returns how many tasks the owner may take from the global queue: as many as its ring has room
- * for, and one to run now, unless it has one. In a WSQ_SHARED pool, only the one to run now. */
+ * for, and, unless it `has` one, a task to run now. In a WSQ_SHARED pool, only the latter. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     uint32_t now = has ? 0 : 1;
     if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
@@ -5821,13 +5823,13 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Searchers may have missed moved tasks, so notify now or, if the owner searches, later. */
+    /* Searchers may have missed the moved tasks. If the owner searches, it notifies later. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
-/* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. If
- * more tasks wait there or in its own queue, it notifies, because wsqi_requeue may have queued them
+/* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. It
+ * notifies if more tasks wait there or in its own queue, because wsqi_requeue may have queued these
  * without a notify. (If the owner searches, it notifies later.) */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
@@ -5858,9 +5860,9 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
-/* Is the victim's only task too fresh to steal? Mostly its spawner or waker is about to return, and
- * the victim will run the task next, where its data is. A thief takes it only if it is still there
- * at the next look (bench `chain` beside an idle worker: 37 instead of 61 ns a task). */
+/* Is the victim's only task too fresh to steal? Mostly the victim is about to run it, where its
+ * data is. So a thief takes it only if it is still there at the next look. (Bench `chain` beside an
+ * idle worker: 37 ns a task; if thieves take it immediately, 61.) */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
@@ -5869,11 +5871,11 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
-/* Takes tasks from a ring. Only one thief at a time tries: other thieves leave without touching the
- * cache lines that the owner needs for each push. (On 64 simulated cores, a worker that spawns
- * tasks of 0.5 us keeps 33% of the cores busy that it could at best; without this rule 3%.)
- * `robbed` is only a hint: the ring decides which thief gets a task. A thief that is held up here
- * keeps other thieves away, as it does in wsqi_ring_steal while it copies. */
+/* Takes tasks from a ring. Only one thief at a time tries. Other thieves leave without touching the
+ * cache lines that the owner needs for each push. (Without this rule, a worker that spawns tasks of
+ * 0.5 us keeps a tenth as many of 64 simulated cores busy: bench/sim/README, number 10.) `robbed`
+ * is only a hint: the ring decides which thief gets a task. A thief that is held up here keeps
+ * other thieves away, as it does in wsqi_ring_steal while it copies. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
@@ -5881,8 +5883,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: wsqi_ring_steal has its own orders. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* Stolen tasks may be older than the thief's own, and must not wait behind them. So a thief
-     * that has tasks takes only one, and runs it now. */
+    /* A thief that has tasks takes only one, and runs it now: stolen tasks may be older than the
+     * thief's own, and must not wait behind them. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (!wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -5913,7 +5915,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
     wsq_steal result = item == NULL && wsqi_has_deque(victim) ? WSQ_STEAL_LOST : WSQ_STEAL_EMPTY;
-    /* The owner may win every race for a task, so the thief tries 4 times at most. */
+    /* The thief tries 4 times at most, because the owner may win every race. */
     for (int tries = 0; result == WSQ_STEAL_LOST && tries < 4; tries++)
         result = wsq_deque_steal(&victim->deque, &item);
     if (item == NULL && slot) item = wsqi_slot_rob(victim);
@@ -5938,7 +5940,8 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* The owner begins a task or job on top of the current one; its forked jobs lie from `floor` on. */
+/* The owner begins a task or job on top of the current one; its forks use the stack from `floor`
+ * on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -5958,11 +5961,11 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  * Invariant: a new task has neither phase bit. ACTIVE: it is held, queued or running. PENDING: it
  *            waits for a wake, or was woken and queued (by the thread that added NOTIFIED). An
  *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
- *            cancelled. If it is also PENDING, OPEN (revocable) or has a HOLD, it will not run:
- *            before its next run comes a read-modify-write, which sees POISONED. Any other POISONED
- *            task may be running. DONE and POISONED: a cancel has ended it, not a run.
- * Writers:   any thread adds bits, and adds or takes away holds. Only the thread that spawns, runs
- *            or ends the task, or claims a future, clears bits; but wsqi_task_poison clears DONE.
+ *            cancelled. A POISONED task that is PENDING, OPEN (revocable) or has a HOLD does not
+ *            run again: the read-modify-write before its run sees POISONED. Any other POISONED task
+ *            may be running. DONE and POISONED: a cancel has ended it, not a run.
+ * Writers:   any thread adds bits, and adds or takes away holds. The thread that spawns, runs or
+ *            ends the task, or claims a future, clears bits; wsqi_task_poison clears DONE, too.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
  *            read-modify-write, unless the task is OPEN, or was woken or cancelled.
  * ========================================================================== */
@@ -5983,8 +5986,8 @@ enum {
 #define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* a mask: pin and index */
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
-/* Catches most tasks that were freed or never set up: the patterns with which allocators fill freed
- * memory (0xdd..., 0xdeadbeef) contain bits of WSQI_FLAGS_NEVER; so does most old stack memory. */
+/* Catches most tasks that were freed or never set up. The patterns with which allocators fill freed
+ * memory (0xdd..., 0xdeadbeef), and most old stack memory, have bits of WSQI_FLAGS_NEVER. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
@@ -6014,7 +6017,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* `pool` and `next` are written later: by the spawn, and by the thread that queues the task. */
+/* Leaves out `pool` and `next`: the spawn writes `pool`, the thread that queues the task `next`. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -6075,17 +6078,17 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Queues a woken task. If it has a priority or a pin, it goes to the lane for that. Otherwise it
- * goes to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
+/* Queues a woken task, and may notify. With a priority or a pin, it goes to the lane for that;
+ * otherwise to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
-/* Notes a wake in the task's state (any thread). True: the caller must queue the task. */
+/* Notes a wake in the task's state. True: the caller must queue the task. Any thread calls this. */
 static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
-     * with T3 and T5. T4 is a release even if the task was notified before: the run that takes the
-     * notification must see this waker's writes, too. */
+     * with T3 and T5. A release even if the task was notified before, because the run that takes
+     * the notification must see what this waker wrote, too. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    /* If this returns false, another thread may run and end the task, so its memory may be gone. */
+    /* False: another thread may already run and end the task, so its memory may be gone. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
@@ -6110,7 +6113,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* Opens a done task's `after` for new edges: the task was claimed by a spawn, or poisoned. */
+/* Opens a done task's `after` for new edges, because a spawn claimed the task, or it was
+ * poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
     /* Relaxed: the caller's acquire (T6; in wsqi_task_poison E4 or, in a graph, K4) makes CLOSED
      * visible. Other threads leave CLOSED as it is, so no compare-and-swap is needed. */
@@ -6120,8 +6124,8 @@ static inline void wsqi_task_reopen(wsq_task *task) {
         wsqi_store_rel(&task->after, NULL);
 }
 
-/* Claims a task for a spawn. False: it is held, queued, running or pending. *state: the state that
- * the caller last saw; on return, the state before the claim. home: see wsqi_task_home. `hold` is
+/* Claims a task for a spawn. False: it is held, queued, running or pending. *state: in, the state
+ * that the caller last saw; out, the state before the claim. home: see wsqi_task_home. `hold` is
  * added to the new state: OPEN, a HOLD that wsqi_task_let_go takes away, both, or 0. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
@@ -6132,8 +6136,8 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
             next &= ~(uint32_t)WSQI_TASK_POISONED; /* the cancel was only for the last run */
         }
-        /* Relaxed: T6 orders it. The pool is stored before the claim, so that a waker finds it. If
-         * another thread spawns the task into another pool just now, that is the user's mistake. */
+        /* Relaxed: the claim, T6, comes after it, so a waker finds the pool. If another thread
+         * spawns the task into another pool just now, that is the user's mistake. */
         wsqi_store_rlx(&task->pool, home);
         /* T6: the new run sees what the last run did, and what a waker wrote while the task was not
          * spawned (the claim drops that wake). A thread that sees the task active sees its pool.
@@ -6144,8 +6148,9 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 }
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
- * queue has a count, on the cache line that the push writes anyway. It changes by compare-and-swap:
- * until it is undone, an addition to a closed lane would count tasks that do not exist. */
+ * queue has a count, on the cache line that the push writes anyway. (It changes by
+ * compare-and-swap: an addition to a closed lane, until undone, would count tasks that do not
+ * exist.) */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -6154,8 +6159,8 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
         if ((outside & 1) &&
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_in_job(pool)))
             return false;
-        /* Relaxed: closed bit and count are one word. A compare-and-swap sees its newest value, so
-         * a shutdown waits for each admitted task. G1 and P1 make visible what the task does. */
+        /* Relaxed: the closed bit and the count are one word, so a shutdown that sets the bit also
+         * sees this addition, and waits for the tasks. G1 and P1 order what the tasks do. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
@@ -6170,12 +6175,12 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
-/* Takes back the count of wsqi_spawn_begin, because a task cannot be claimed. */
+/* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, 0u - count);
     } else {
-        /* Relaxed: no task has run, so only the count matters. W4 in wsqi_check_quiet orders it. */
+        /* Relaxed: no task has run, so only the count matters; wsqi_check_quiet orders it (W4). */
         wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
         wsqi_check_quiet(pool);
     }
@@ -6187,7 +6192,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
         wsqi_a64 *word = &wsqi_share(pool, i)->outside;
         uint64_t outside = wsqi_load_hint(word);
-        /* Relaxed: bit and count are one word, so each spawn is in the count or sees the bit. */
+        /* Relaxed: bit and count are one word: each spawn is in the count, or sees the bit. */
         while (!(outside & 1) && !wsqi_cas_rlx(word, &outside, outside + 1)) {}
     }
 }
@@ -6219,8 +6224,9 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* As wsqi_task_queue, but a task without priority and pin goes into the LIFO slot of `self`, if
- * `self` has a permit and the pool has slots. Tasks from a dispatch go to the queue, in order. */
+/* Queues a woken task, and may notify. It goes into the LIFO slot of `self` if it has no priority
+ * or pin, and `self` has a permit, is not dispatching events, and has slots. Otherwise
+ * wsqi_task_queue queues it (during a dispatch, so that woken tasks keep their order). */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && self->driving == WSQI_DRIVING_NOT &&
@@ -6250,8 +6256,8 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Spawns a task that is plain (wsqi_task_plain). home: see wsqi_task_home. (With the code of
- * wsqi_spawn_outside in here, the benchmark `spawn` takes 172 instead of 165 instructions.) */
+/* Spawns a plain task (wsqi_task_plain). home: see wsqi_task_home. (wsqi_spawn_outside is a
+ * function of its own, because this one gets shorter: bench `spawn`, 165 instructions, not 172.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
@@ -6263,7 +6269,7 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Called after a claim: ends the pin of an earlier wsq_spawn_on. */
+/* Ends the pin of an earlier wsq_spawn_on, after a claim of the task. */
 static void wsqi_task_unpin(wsq_task *task) {
     if (wsqi_load_own(&task->flags) & WSQI_FLAG_ONCE) wsqi_task_flag(task, WSQI_FLAGS_PIN, 0);
 }
@@ -6282,10 +6288,10 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
 }
 
 /* Was the task held when it was spawned, by predecessors or a group? NONE: no. REPORTED: yes, and
- * the SPAWN event said so. COUNTED: yes, and pool.held counts it, or will in a moment. */
+ * the SPAWN event said so. COUNTED: yes, and pool.held counts it, now or in a moment. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
-/* Takes one hold away. If that was the last one of a spawned task: queues it, and returns true. */
+/* Takes one hold away. If it was the last hold of a spawned task: queues it, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     /* E3: the task's run sees what each thread did before it took a hold away; and the thread that
      * takes the last one sees the spawn, hence the pool and flags. Pairs with itself and T6. */
@@ -6305,16 +6311,16 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
 }
 
 /* The thread that has reserved the task takes its own hold away. If other holds are left, it then
- * counts the task in pool.held. If it counted first, a task that only this hold keeps from the
- * queue would be counted, and wsqi_stuck could report that the task waits for ever. */
+ * counts the task in pool.held. (If it counted first, a task without other holds would be counted
+ * for a moment, and wsqi_stuck could report that the task waits for ever.) */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
-/* The thread that has reserved the task sends the SPAWN event. Relaxed: from now on other threads
- * only take holds away. So `others` may be too high, but a zero stays zero. */
+/* The thread that has reserved the task sends the SPAWN event. Relaxed: other threads can only take
+ * holds away now. So `others` may be too high, but a zero stays zero. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
@@ -6346,7 +6352,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block has no task: the current task is in a block further outward. */
+    /* The current task may be in a block further outward: a guest's block has none. */
     while (self != NULL && self->frame.task == NULL) self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
@@ -6357,45 +6363,44 @@ WSQ_API bool wsq_budget_take(void) {
 /* ==========================================================================
  * >>timer
  * Purpose:   wakes tasks at set times, at a cost that does not grow with the number of timers.
- * Invariant: times are in ns, and written in digits to the base of 64; `base` is a past time. Level
- *            n has 64 lists, one for each value of the n-th digit. A timer lies on the level of the
- *            highest digit in which its time differs from `base`, in the list for its time's value
+ * Invariant: a time is in ns, a number of digits to the base of 64; `base` is a past time. Level n
+ *            has 64 lists, one for each value of the n-th digit. A timer's level is the highest
+ *            digit in which its time differs from `base`; its list is the one for its time's value
  *            of that digit. So the timers of a level are due before those of higher levels.
  *            When the time of a list has come, the list is opened: `base` becomes that time, and
  *            each timer of the list fires, or moves if it is due later. If a timer is set again to
  *            a later time, it stays in its list until that list is opened. `next` (of a worker's
- *            lists) and timer_next (of the pool) are no later than the first timer, unless the
- *            thread that set this timer is about to lower them. While a permit sleeps and a timer
- *            is set, the watcher wakes up at timer_next.
+ *            lists) and timer_next (of the pool) are no later than the first timer; or the thread
+ *            that set this timer is about to lower them. While a permit sleeps and a timer is set,
+ *            the watcher wakes up at timer_next.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order: the radix
- *            heap (Ahuja et al. 1990). Rejected: a binomial heap for each worker. With 10^6 timers
- *            set, it takes 300 instead of 120 ns to cancel and set one, and 930 instead of 650 to
- *            fire one (2 cores of a Xeon, KVM).
+ *            heap (Ahuja et al. 1990). Rejected: a binomial heap for each worker. With 10^6 timers,
+ *            a cancel and a set take 2.5 times as long (bench/README, "Figures").
  * ========================================================================== */
 
-/* Guesses. MOST: at most this many timers move or fire before the lock is given back (about 50 us
- * if none is in the cache). SHORT: if the next list has at most this many timers, the watcher wakes
- * up for the earliest of them; otherwise it wakes up when the list's time begins. */
+/* Guesses. MOST: a thread gives the lock back after it has moved or fired this many timers (about
+ * 50 us if none is in the cache). SHORT: if the next list has at most this many timers, the watcher
+ * wakes up for the earliest of them; otherwise when the list's time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
-/* In a turn a worker fires its own timers. It fires those of other workers only if they are late by
- * this many ns, about the time between two turns. If each of 64 workers looked at all workers'
- * timers in each turn, they would lose a tenth of their time (bench/sim, `sleep`). */
+/* In a turn a worker fires its own timers, and those of other workers only if they are late by this
+ * many ns, about the time between two turns. (If each of 64 workers looked at all workers' timers
+ * in each turn, they would lose a tenth of their time; bench/sim, `sleep`.) */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers: its own if it is a worker, else some worker's. */
+/* Returns the lists in which this thread sets timers: a worker's own, or some worker's. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The lock's holder puts the timer at the end of the list for its time. So if two timers have the
+/* The lock's holder puts the timer at the end of the list for its time. So of two timers with the
  * same time, the one that was set first mostly fires first. */
 static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     uint64_t at = wsqi_get(&timer->at);
@@ -6433,7 +6438,7 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t
         wsqi_check_timer(timers, timer);
         uint64_t at = wsqi_get(&timer->at);
         if (at < end) end = at;
-        /* at < start: it was set late, and another thread has read the clock since, for `base`. */
+        /* at < start: `base` had passed the timer's time when the timer was linked. */
         if (at < start || ++count > WSQI_TIMERS_SHORT) return start;
     }
     return end;
@@ -6487,8 +6492,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: marks its timers as not set, and frees the lists. (In a child of fork() the
- * lists may be half changed, so it only frees them.) */
+/* Frees the lists of a pool that is over, and marks its timers as not set. (In a child of fork()
+ * the lists may be half changed, so it only frees them.) */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6500,8 +6505,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired (lists' address + 1), and its task is notified.
- * Returns the task if the caller must queue the task. Otherwise the task may already run and free
- * the timer, so the timer is not touched again. A cancel that reads the mark waits for the lock. */
+ * Returns the task if the caller must queue it. Otherwise the task may run and free the timer now,
+ * so the timer is not touched again. (A cancel that reads the mark waits for the lock.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6511,8 +6516,8 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: a thread that sees NULL may free the timer or set it again, so this store is its last use
-     * here. Pairs with N4. The task, not queued yet, cannot free the timer before this. */
+    /* N3: a thread that sees NULL may free the timer or set it again, so this store is the last use
+     * here. Pairs with N4. Before this store, the task cannot free the timer: it is not queued. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6541,7 +6546,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     }
 }
 
-/* The caller has fired timers: sets timer_next to the time of the pool's next timer. */
+/* Sets timer_next to the time of the pool's next timer. The caller has fired timers. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
     /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
@@ -6552,12 +6557,12 @@ static void wsqi_timers_raise(wsq_pool *pool) {
     wsqi_timers_lower(pool, first);
 }
 
-/* Any thread, in a turn or without work, wakes the tasks whose timers are due. The tasks of one
- * worker's timers are queued in the order of their times, so none goes into a LIFO slot. One call
- * fires a bounded number of timers. It leaves out lists whose lock is held, and other workers'
- * timers unless they are late by `grace` ns. The tasks are queued after all lists are unlocked: in
- * a pool that is over, queueing cancels them, and their cleanups may lock the lists, to cancel
- * timers. True: timers were taken, but no task was queued, so the caller should call again. */
+/* Wakes the tasks whose timers are due, a bounded number in one call. It leaves out lists whose
+ * lock is held, and other workers' timers unless they are late by `grace` ns. The tasks of one
+ * worker's timers are queued in the order of their times, so none goes into a LIFO slot. All are
+ * queued after the lists are unlocked: in a pool that is over, queueing cancels them, and their
+ * cleanups may lock the lists, to cancel timers. Any thread calls this, in a turn or when it has no
+ * work. True: timers were taken, but no task was queued, so the caller should call again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6593,14 +6598,14 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     return moved;
 }
 
-/* The lists that `where` points to: a value of timer->timers, with or without the "fired" bit. */
+/* Returns the lists to which `where` points: a value of timer->timers, fired or not. */
 static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Finds the lists of this pool in which the timer is set or has fired; if there are none, takes the
- * lists of the calling thread. Locks these lists, marks the timer as set in them, and returns them.
- * Returns NULL if the timer is set in another pool. *where becomes the former timer->timers. */
+/* Locks the lists of this pool in which the timer is set or has fired, or, if there are none, those
+ * of the calling thread; marks the timer as set in them, and returns them. NULL: the timer is set
+ * in another pool. *where returns what timer->timers was before. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6677,8 +6682,8 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* A predecessor was cancelled, so this task must not run. A done task, which waits for its next
- * spawn, also loses DONE: DONE with POISONED would say that its last run was cancelled. */
+/* Marks the task as POISONED: a predecessor was cancelled, so it must not run. A done task, which
+ * waits for its next spawn, loses DONE. With DONE it would look cancelled in its last run. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6692,13 +6697,13 @@ static void wsqi_task_poison(wsq_task *task) {
 
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
-/* Does the end of this task, in this state, cancel its successors? Not if it is a future. */
+/* Does the end of this task, with this state, cancel its successors? (No, if it is a future.) */
 static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* The predecessor, the task from which these edges lead, has ended: takes a hold from each of its
- * successors. Then the edges may be freed. poisons: the predecessor was cancelled. */
+/* Takes a hold from each successor of a task that has ended. `edge`: the first of the task's edges,
+ * which may be freed after this. poisons: the task was cancelled. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6708,7 +6713,7 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* From here on, until the task's next spawn, no edge can be added to it. Returns its edges. */
+/* Closes the task's `after`: until its next spawn no edge can be added. Returns its edges. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
@@ -6716,7 +6721,7 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
 }
 
 /* Marks the task as AWAITED, so that the thread that ends it looks for edges and waiting threads.
- * Returns the state; if that is DONE, the task had ended before. */
+ * Returns the task's state. If that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
         /* T1, W3: a done task's result, or a spawned task's pool, is visible. Pairs with T2, T6. */
@@ -6746,7 +6751,7 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     }
 }
 
-/* Makes the edge start at this task. The task's end will resolve the edge; if the task has ended
+/* Lets the edge begin at this task. The task's end will resolve the edge. If the task has ended
  * already, this function resolves it. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     uint32_t state = wsqi_edge_push(edge, task);
@@ -6784,7 +6789,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-/* The part of wsqi_task_finish for a task that is AWAITED, or has another bit in its state. */
+/* Ends a task that may be AWAITED, or have other bits in its state; see wsqi_task_finish. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
@@ -6805,12 +6810,12 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The owner queues a task that yielded, or was woken while it ran. A task with a priority or a pin
- * goes to the lane for that. Any other task goes to the back of the owner's ring or, if the ring is
- * full or not in use, to the first lane of the global queue. A task that would run next goes to
- * that lane, too, if the lane holds tasks, because those come first. No thread is notified for a
- * task that will run next. If the owner does something else before that, it notifies then: before
- * an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
+/* The owner queues a task that yielded, or was woken while it ran. With a priority or a pin, it
+ * goes to the lane for that. Otherwise it goes to the back of the owner's ring; but to the first
+ * lane of the global queue if the ring is full or not in use, or if the task would run next and the
+ * lane holds tasks, because these come first. No thread is notified for a task that will run next.
+ * If the owner does something else before that, it notifies then: before an urgent task
+ * (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6828,7 +6833,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-/* The task has returned WSQ_PENDING: it waits, or is queued if a wake or a cancel came already. */
+/* Lets a task wait that has returned WSQ_PENDING; or queues it, if it was woken or cancelled. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
@@ -6853,7 +6858,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     return task->fn(self->frame.floor, task);
 }
 
-/* Called after a user's function has returned: have all jobs that it forked been joined? */
+/* Have all jobs been joined that a user's function, which has just returned, had forked? */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT("a function returned without a join of a job that it had forked" && \
                wsqi_range_bottom(wsqi_load_own( \
@@ -6881,8 +6886,8 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* The owner has taken a task that was woken, is revocable, or is poisoned. True: its run begins.
- * False: it was cancelled. Its state stays, so that wsq_task_cancel returns the same as before. */
+/* Begins the run of a task that was woken, is revocable, or is poisoned. False: it was cancelled,
+ * and must not run. Its state stays, so that wsq_task_cancel returns the same as before. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
