@@ -3015,9 +3015,9 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 #define WSQI_FUTEX_WAIT_PRIVATE 128
 #define WSQI_FUTEX_WAKE_PRIVATE 129
 
-/* The kernel's struct of a time-out. Its fields may have another size than those of struct
- * timespec: 64 bits in futex_time64, which is all that the newest 32-bit machines have, and in
- * plain futex on x32, although `long` has 32 bits there. */
+/* The kernel's struct of a time-out, whose fields may have another size than those of struct
+ * timespec. The newest 32-bit machines have only futex_time64, with fields of 64 bits. On x32 plain
+ * futex has fields of 64 bits, although `long` has 32. */
 #if defined(WSQI_X32)
 #define WSQI_SYS_FUTEX SYS_futex
 typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
@@ -3889,8 +3889,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread's wait for a task, a group, a future or the pool, found by the address of that object;
- * or a join's wait for a job, found by the address of the joining thread's block. */
+/* One wait of a thread. It is found by the address of what the thread waits for: a task, a group, a
+ * future or the pool. A join's wait for a job is found by the address of the thread's block. */
 typedef struct wsqi_wait wsqi_wait;
 
 /* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. (Measured in
@@ -4231,7 +4231,7 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
 }
 
 /* Returns the block with the index n - 1 if there is one and it is not `self`; else NULL. n is 0,
- * or a number that was noted in `self`, perhaps long ago: 1 + the index of a block. */
+ * or 1 + the index of a block, as it was noted in `self`, perhaps long ago. */
 static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     bool other = n != 0 && n - 1 != self->index && wsqi_block_known(self->pool, n - 1);
     return other ? wsqi_block(self->pool, n - 1) : NULL;
@@ -4400,10 +4400,11 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            that do not fit into a ring. Each worker has one, its inbox, for tasks pinned to it.
  *            A lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
- *            are older than those in `incoming`, except marked tasks, which come back from a ring:
- *            these go to the front of `ready` again. Consumers take the oldest task of `ready`.
+ *            are older than those in `incoming`; but marked tasks in `incoming`, which come back
+ *            from a ring, are older still, and go to the front of `ready`. Consumers take the
+ *            oldest task of `ready`.
  * Writers:   incoming: producers push, the lock's holder takes all. outside, count: any thread, by
- *            read-modify-write. The rest: the lock's holder.
+ *            read-modify-write. helped: any thread. The rest: the lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
  *            spill into `ready` under the lock, which makes a spawn slower (bench/README, "Tried").
  * ========================================================================== */
@@ -4744,12 +4745,12 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
- * guest. A thread that may have ended the last task calls this before it runs a job or goes on with
- * one. The job may be a long one of a wsq_run, for which wsq_pool_wait must not wait. */
+ * guest. A thread that may have ended the last task calls this before it begins or resumes a job:
+ * that may be a long job of a wsq_run, for which wsq_pool_wait must not wait. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* Why no look is needed without a guest: a job belongs either to a task that has not ended, or
-     * to a wsq_run from outside. S counts the guest that called wsq_run, and a thread that has
-     * stolen the guest's job sees that (J2). */
+    /* Without a guest no look is needed. A job belongs to a task that has not ended, or to a
+     * wsq_run from outside. In the second case S counts the guest that called wsq_run. A thread
+     * that has stolen the guest's job sees that (J2). */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4776,8 +4777,8 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 
 /* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: another thread that sees this one off duty sees what this one's tasks and cleanups did.
-     * Pairs with P5. */
+    /* P6: a thread that sees this one off duty sees what tasks and cleanups of this one did. Pairs
+     * with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
@@ -4932,11 +4933,10 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Calls all waiting threads if only a waiting thread can use a sleeping permit: all stand-ins
- * exist, and more permits sleep than there are idle or starting threads. One without a permit takes
- * it. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins, only the
- * first permit too many leads to a call. If a second one sleeps, no waiting thread wanted the
- * first.) */
+/* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
+ * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
+ * then takes one. The caller has changed S to `s`, and passed a full barrier. (In a pool without
+ * stand-ins, a second permit too many leads to no call: no waiting thread took the first one.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -5092,7 +5092,7 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
 /* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
- * sleepers begins after the time of 12 wake-ups; with 3 instead of 4, after that of 23.) */
+ * sleepers begins after the time of 12 wake-ups; with 3 in a row, of 23.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With 1, it writes more often to the cache
@@ -5230,8 +5230,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
     /* W4: either this thread sees a thread in wsq_pool_wait, or the waiter sees what this one has
-     * finished. Pairs with W5. And a worker that takes a guest's job, for which wsq_pool_wait
-     * does not wait, sees what this thread has finished, or this thread sees the guest in S. */
+     * finished. Pairs with W5. And either this thread sees a guest in S, or a worker that takes the
+     * guest's job sees what this one has finished (wsqi_check_beside). */
     wsqi_fence_rmw();
     /* The last thread to run dry checks whether the pool is quiet. It is the last if all other
      * permits sleep or search: a permit in use belongs to a thread with work, which comes here
@@ -5264,12 +5264,12 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* ==========================================================================
  * >>sleep: a worker that found nothing
  * Purpose:   the worker sleeps until another thread wakes it, and then searches.
- * Invariant: at most one sleeper, the watcher, wakes up by itself (apart from park_timeout_ns, and
- *            from the time-out of a wait): it fires timers, takes tasks from the slots of workers
- *            that are in a long task, and takes a free driver. No watcher is needed while all slots
- *            are empty, no timer is set, and a thread has the driver. A sleeper has its bit set, or
- *            is being woken. If a pool has a driver and S counts a sleeper, then a thread has the
- *            driver, or a thread searches, or the watcher looks again within WSQI_WATCH_NS.
+ * Invariant: at most one sleeper, the watcher, wakes up by itself: to fire timers, to take tasks
+ *            from the slots of workers that are in a long task, and to take a free driver. (Others
+ *            do so only after park_timeout_ns, or at the time-out of a wait.) No watcher is needed
+ *            while all slots are empty, no timer is set, and a thread has the driver. A sleeper has
+ *            its bit set, or is being woken. If a pool has a driver and S counts a sleeper, then a
+ *            thread has the driver, or one searches, or the watcher looks within WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
  *            its own.
@@ -5307,8 +5307,8 @@ static bool wsqi_slots_full(wsq_pool *pool) {
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: either this thread sees a new timer, or the thread that set it sees no watcher, and
-     * wakes one. Otherwise no thread would wait for the timer. Pairs with I11. */
+    /* I10: either this thread sees a new timer, or the thread that set the timer sees no watcher,
+     * and wakes a thread. Otherwise no thread would wait for the timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: a thread that reads this index sees this worker's block. Pairs with I11. A thread that
      * still reads 0 wakes one thread too many: no harm. Failure: another thread watches. */
@@ -5317,7 +5317,7 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
 
 /* The watcher stops, but goes on if there is something to watch. Returns whether it goes on. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: until this store, other threads relied on this one to watch. So it looks once more. */
+    /* I10: until this store, other threads relied on this watcher. So it looks once more. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
@@ -5376,8 +5376,8 @@ static bool wsqi_driver_take(wsqi_worker *self) {
 }
 
 /* Dispatches the events, if any, and gives the driver up. The owner is awake and has the driver.
- * Tasks that the dispatch wakes go into the owner's queue, in order, or, if it has no permit, into
- * the global queue. If it has one, it is a searcher, and wakes others when its search ends. */
+ * Tasks that it wakes here go into its queue, in order, or, if it has no permit, into the global
+ * queue. With a permit it is a searcher, and so wakes others when its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5547,8 +5547,8 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 }
 
 /* The owner, about to sleep, takes a free driver if it had the driver last, has run a task since
- * its last sleep, or all permits sleep (s: S). Otherwise it leaves the driver to its last thread,
- * which mostly comes back soon: a change of hands would cost each event a wake-up. */
+ * its last sleep, or all permits sleep. (s: the value of S.) Otherwise it leaves the driver to its
+ * last thread, which mostly comes back soon: a change would cost each event a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5559,10 +5559,10 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->slept_at = run;
 }
 
-/* The owner found no work, or has no permit. It sleeps until another thread wakes it: then it has a
- * permit, and S counts it as a searcher. Or it wakes itself, with a permit if one sleeps, for one
- * of these: a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the
- * end of `wait` (NULL: the dismissal of a lent thread), or the pool's end. */
+/* The owner found no work, or has no permit. It sleeps until another thread wakes it, with a permit
+ * and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons for that are a
+ * pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the end of `wait`
+ * (if that is NULL, the dismissal of a lent thread), and the end of the pool. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -5577,7 +5577,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsqi_permit_slept(pool);
     if (self->use == WSQI_USE_COMES) {
         self->use = WSQI_USE_COMMON;
-        /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
+        /* B7: a thread that sees the lower `coming` sees this thread in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
         /* I8: either this thread sees a permit that is given back now, or the giver sees the lower
          * `coming`. Otherwise the giver counts this thread twice, and starts no stand-in. */
@@ -5651,8 +5651,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* No thief fills it, so NULL stays. */
-    /* I11: either the owner or a thief gets the task. (The owner filled the slot, so a relaxed
-     * exchange would do; there is none.) */
+    /* I11: either the owner or a thief gets the task. (A relaxed exchange would do, because the
+     * owner filled the slot; there is none.) */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5706,7 +5706,7 @@ static bool wsqi_spill_all(wsqi_worker *self) {
 }
 
 /* From here on the pool's only worker puts its spawns into the global queue, until it has fetched
- * all tasks from there. So they keep their order, although some did not fit into its ring. */
+ * all tasks from there. So its tasks keep their order, although some did not fit into its ring. */
 static void wsqi_order_keep(wsqi_worker *self) {
     if (self->spilled) wsqi_spill(self, NULL);
     self->spilled = false;
@@ -5787,9 +5787,8 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 /* Shall workers take tasks of the global queue one at a time, not in batches? Yes, if it has one
  * lane and holds few tasks, and tasks take long. Then tasks start in order, and none waits in a
  * ring behind a task that blocks. (A new pool supposes that its tasks are long: a worker's average
- * begins at 50 us.) A pool with several lanes always takes batches, because many workers would get
- * their tasks too slowly one by one. The bounds are guesses. (Figures: bench/README,
- * bench/sim/README.) */
+ * begins at 50 us.) With several lanes workers always take batches: one by one, many workers get
+ * tasks too slowly. The bounds are guesses; bench/README and bench/sim/README have figures. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
@@ -5843,9 +5842,9 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 /* After this many WSQ_HIGH tasks in a row, the next one is of another kind. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* The owner takes a WSQ_HIGH task. When WSQI_HIGH_STREAK of these have run in a row, or none is
- * queued, the streak ends; at the end of every second streak the owner takes a task that is pinned
- * to it. dry: the owner has nothing else to do, so it takes either kind at any time. */
+/* The owner takes a WSQ_HIGH task. A streak of these ends after WSQI_HIGH_STREAK tasks, or when
+ * none is queued. At the end of every second streak the owner takes a task that is pinned to it.
+ * dry: the owner has nothing else to do, so it takes either kind at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5860,9 +5859,9 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
-/* Is the victim's only task too fresh to steal? Mostly the victim is about to run it, where its
- * data is. So a thief takes it only if it is still there at the next look. (Bench `chain` beside an
- * idle worker: 37 ns a task; if thieves take it immediately, 61.) */
+/* Is the victim's only task too fresh to steal? Mostly the victim is about to run that task, where
+ * its data is. So a thief takes the task only if it is still there at the next look. (Bench `chain`
+ * beside an idle worker: 37 ns a task; if thieves take it immediately, 61.) */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
@@ -5909,8 +5908,8 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals from the victim: if `ring` is set, up to half of the tasks in its ring; if this gives
- * none, one task of its deque; if there is none and `slot` is set, the task in its slot. */
+/* Steals from the victim, and tries in this order: if `ring` is set, up to half of the tasks in its
+ * ring; one task of its deque; if `slot` is set, the task in its slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool ring, bool slot) {
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
@@ -5940,8 +5939,7 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* The owner begins a task or job on top of the current one; its forks use the stack from `floor`
- * on. */
+/* The owner begins a task or job on top of the current one; its jobs lie from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -6113,8 +6111,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* Opens a done task's `after` for new edges, because a spawn claimed the task, or it was
- * poisoned. */
+/* Opens a done task's `after` for new edges. The task was claimed by a spawn, or poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
     /* Relaxed: the caller's acquire (T6; in wsqi_task_poison E4 or, in a graph, K4) makes CLOSED
      * visible. Other threads leave CLOSED as it is, so no compare-and-swap is needed. */
@@ -6148,9 +6145,8 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 }
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
- * queue has a count, on the cache line that the push writes anyway. (It changes by
- * compare-and-swap: an addition to a closed lane, until undone, would count tasks that do not
- * exist.) */
+ * queue has a count, on the cache line that the push writes anyway. It changes by compare-and-swap,
+ * because an addition to a closed lane would count too many tasks until it is undone. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -6363,10 +6359,10 @@ WSQ_API bool wsq_budget_take(void) {
 /* ==========================================================================
  * >>timer
  * Purpose:   wakes tasks at set times, at a cost that does not grow with the number of timers.
- * Invariant: a time is in ns, a number of digits to the base of 64; `base` is a past time. Level n
- *            has 64 lists, one for each value of the n-th digit. A timer's level is the highest
- *            digit in which its time differs from `base`; its list is the one for its time's value
- *            of that digit. So the timers of a level are due before those of higher levels.
+ * Invariant: `base` is a past time. Times are in ns, and written in digits to the base of 64. Level
+ *            n has 64 lists, one for each value of the n-th digit. A timer's level is the highest
+ *            digit in which its time differs from `base`; its list is the one for the value of that
+ *            digit in its time. So the timers of a level are due before those of higher levels.
  *            When the time of a list has come, the list is opened: `base` becomes that time, and
  *            each timer of the list fires, or moves if it is due later. If a timer is set again to
  *            a later time, it stays in its list until that list is opened. `next` (of a worker's
@@ -6385,9 +6381,9 @@ WSQ_API bool wsq_budget_take(void) {
  * wakes up for the earliest of them; otherwise when the list's time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
-/* In a turn a worker fires its own timers, and those of other workers only if they are late by this
- * many ns, about the time between two turns. (If each of 64 workers looked at all workers' timers
- * in each turn, they would lose a tenth of their time; bench/sim, `sleep`.) */
+/* In a turn a worker fires its own timers. Other workers' timers it fires only if they are late by
+ * this many ns, about the time between two turns. (If each of 64 workers looked at all timers in
+ * each turn, all would lose a tenth of their time; bench/sim, `sleep`.) */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
@@ -6603,9 +6599,9 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Locks the lists of this pool in which the timer is set or has fired, or, if there are none, those
- * of the calling thread; marks the timer as set in them, and returns them. NULL: the timer is set
- * in another pool. *where returns what timer->timers was before. */
+/* Finds the lists of this pool in which the timer is set or has fired, or else takes those of the
+ * calling thread. Locks these lists, marks the timer as set in them, and returns them. NULL: the
+ * timer is set in another pool. *where returns what timer->timers was before. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6702,8 +6698,8 @@ static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* Takes a hold from each successor of a task that has ended. `edge`: the first of the task's edges,
- * which may be freed after this. poisons: the task was cancelled. */
+/* Takes a hold from each successor of a task that has ended. edge: the first of the task's edges;
+ * all may be freed after this. poisons: the task was cancelled. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6811,10 +6807,10 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or was woken while it ran. With a priority or a pin, it
- * goes to the lane for that. Otherwise it goes to the back of the owner's ring; but to the first
- * lane of the global queue if the ring is full or not in use, or if the task would run next and the
- * lane holds tasks, because these come first. No thread is notified for a task that will run next.
- * If the owner does something else before that, it notifies then: before an urgent task
+ * goes to the lane for that; otherwise to the back of the owner's ring, or, if that is full or not
+ * in use, to the first lane of the global queue. If tasks wait in that lane, a task that would run
+ * next goes there, too, because those come first. No thread is notified for a task that will run
+ * next. If the owner does something else before that, it notifies then: before an urgent task
  * (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -6833,7 +6829,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-/* Lets a task wait that has returned WSQ_PENDING; or queues it, if it was woken or cancelled. */
+/* The task has returned WSQ_PENDING. Lets it wait, or queues it if it was woken or cancelled. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
@@ -6858,7 +6854,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     return task->fn(self->frame.floor, task);
 }
 
-/* Have all jobs been joined that a user's function, which has just returned, had forked? */
+/* A user's function has just returned. Have all jobs that it forked been joined? */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT("a function returned without a join of a job that it had forked" && \
                wsqi_range_bottom(wsqi_load_own( \
