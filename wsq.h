@@ -4022,7 +4022,7 @@ struct wsqi_worker {
     uint32_t helped;      /* owner: how many tasks helpers had taken when wsqi_linger looked last */
     uint64_t lingered;    /* owner: when wsqi_linger last began or saw `helped` change */
     bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
-    bool drove;           /* owner: its last search stole nothing, because the driver had a task */
+    bool drove;           /* owner: its last search took a driver's task; the next steals first */
     wsq_random random;
     wsq_tune tune;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* mostly other threads write */
@@ -4738,8 +4738,8 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
 /* Calls the threads in wsq_pool_wait if no task can run any more. A thread does this after it has
  * changed a count that wsqi_pending or wsqi_stuck reads. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this thread sees the waiter, or the waiter sees the counts. Otherwise the waiter
-     * would sleep although no task is left. Pairs with W5. */
+    /* W4: either this thread sees the thread in wsq_pool_wait, or that thread sees the counts.
+     * Otherwise it would sleep although no task is left. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_notify_quiet(pool);
 }
@@ -4749,8 +4749,8 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * that may be a long job of a wsq_run, for which wsq_pool_wait must not wait. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* Without a guest no look is needed. A job belongs to a task that has not ended, or to a
-     * wsq_run from outside. In the second case S counts the guest that called wsq_run. A thread
-     * that has stolen the guest's job sees that (J2). */
+     * wsq_run from outside, whose guest S counts. A thread that has stolen the guest's job sees
+     * that (J2). */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4801,8 +4801,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
  * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
  * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
- * thread writes S, passes a full barrier, and looks everywhere. One of the two sees the other's
- * write: the producer sees the sleeper, or the other thread sees the work.
+ * thread writes S, passes a full barrier, and looks everywhere. So one sees the other's write.
  *
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
@@ -4981,9 +4980,9 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
     }
 }
 
-/* Calls a joiner, so that it gives its permit back, if no permit sleeps, no thread searches, and
- * JOINED is set. (If no joiner has its bit set, wsqi_joiners_ask clears JOINED.) Any thread calls
- * this for a queued task, and the watcher for a due timer or a full slot. */
+/* If no permit sleeps, no thread searches, and JOINED is set, calls a joiner, so that the joiner
+ * gives its permit back. (If no joiner has its bit set, wsqi_joiners_ask clears JOINED.) Any thread
+ * calls this for a queued task, and the watcher for a due timer or a full slot. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -5322,8 +5321,8 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
     return wsqi_watch_begin(self);
 }
 
-/* Returns when the watcher must look next. If no slot is full, it notes in pool->watcher that it
- * waits only for a timer: from here on, a thread that fills a slot wakes the watcher. */
+/* Returns when the watcher must look next. If no slot is full, pool->watcher says from here on that
+ * it waits only for a timer, so a thread that fills a slot wakes it. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5571,7 +5570,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread, in its look below, sees the
-     * work. I10: the same for full slots. P6: a shutdown sees what this sleeper queued. */
+     * work. I10: the same holds for a thread that fills a slot. P6: a shutdown sees what this one
+     * queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);
@@ -5632,9 +5632,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* The owner moves tasks from its ring to the global queue: all but the oldest 128, and then `task`
- * (or NULL). Marked tasks, which came from there, go to its front, others to its end. While a thief
- * copies from the ring, only `task` moves. */
+/* The owner moves the newer tasks of its ring, all but WSQ_RING_CAPACITY / 2, and then `task` (or
+ * NULL) to the global queue. Marked tasks, which came from there, go to its front, others to its
+ * end. While a thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
