@@ -5570,8 +5570,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread, in its look below, sees the
-     * work. I10: the same holds for a thread that fills a slot. P6: a shutdown sees what this one
-     * queued. */
+     * work. I10: so it is with full slots. P6: a shutdown sees what this sleeper queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);
