@@ -6903,8 +6903,8 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
  *            threads that wait for the group, and starts the tasks in `then`.
  * Writers:   any thread. A worker collects the ends of one group's tasks in `ends`, and counts them
  *            down together before it runs a task outside the group, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; collecting ends is our own. Rejected: collecting
- *            spawns, too: it saves 4 ns a task with 1 worker, 0 with 2; 175 lines (bench/README).
+ * Source:    Go's WaitGroup, Java's Phaser; to collect ends is our own. Rejected: to collect
+ *            spawns, too. That saves 4 ns a task with 1 worker, none with 2, and takes 175 lines.
  * ========================================================================== */
 
 enum {
@@ -6944,7 +6944,7 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
     return then;
 }
 
-/* Empties the group's list of waiting tasks, and returns them, followed by the tasks in `then`. */
+/* Takes all tasks out of group->then. Returns them as one chain, followed by the chain `then`. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* G2: the tasks and their links are visible. Pairs with G1. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
@@ -6953,9 +6953,10 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     return first;
 }
 
-/* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. The group may be
- * freed once its count is zero. So the count first falls to one, and the list `then` is taken. If
- * more tasks are spawned meanwhile, the list is put back, to wait for those, too. */
+/* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. At count zero another
+ * thread may free the group. So if group->then has tasks, the count first falls only to one; this
+ * thread takes them out, and lowers the count to zero after that. If more tasks of the group were
+ * spawned meanwhile, this thread puts the waiting tasks back. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -6994,8 +6995,8 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* The thread that has ended a node's task calls this before the group counts that end, because the
- * graph may be freed after that. It starts each successor whose other predecessors have ended. */
+/* A node's task has ended: starts each successor of the node that waits for no other predecessor.
+ * The caller counts the end in the group only after this, because then the graph may be freed. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7035,9 +7036,9 @@ static void wsqi_group_flush(wsqi_worker *self) {
     wsqi_count_finished(self, n);
 }
 
-/* The owner runs a task of a group, and collects its end in `ends`. Before that it flushes `ends`
- * (wsqi_group_flush) if they belong to another group. It also does so if this task is not done
- * after its run, because the task may wait for others of the group. */
+/* The owner runs a task of a group. If the task has ended then, its end is collected in `ends`;
+ * ends of another group are counted down before that. If the task has not ended, all collected ends
+ * are counted down, because the task may wait for other tasks of the group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -7051,7 +7052,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task of the group. Relaxed: the caller's next step, a spawn or K3, orders it. */
+/* Counts one more task of the group. Relaxed: its spawn follows, and its end changes this word. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
@@ -7121,7 +7122,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     return false;
 }
 
-/* The batch is refused: sets the task's state back, and calls its waiting threads (AWAITED). */
+/* Undoes wsqi_claim_one for a refused batch: resets the state, and calls waiting threads. */
 static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     uint32_t former = (uint32_t)(uintptr_t)wsqi_get(&task->next);
@@ -7137,8 +7138,9 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* Queues the claimed tasks, in self's queue if they fit, and notifies. A queued task may run and be
- * freed immediately. */
+/* Queues the claimed tasks, and notifies. Tasks without priority and pin go to the calling worker's
+ * queue; those that do not fit, or come from outside, go to the global queue as one chain. A queued
+ * task may run and be freed immediately. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -7232,7 +7234,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* Lists the nodes without predecessors, and walks the graph like a run. False: it has a circle. */
+/* Lists the nodes without predecessors, and counts those that a run would reach. False: not all,
+ * because the graph has a circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -7312,10 +7315,10 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         return WSQ_OK;
     }
     /* One more hold keeps the task from running until this function is done with the group, which
-     * the task may free. Relaxed: E3 orders it. */
+     * the task may free. Relaxed: a thread that takes a hold away changes the same word (E3). */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
-    wsqi_group_up(group); /* so that the group does not end before it knows of the task */
+    wsqi_group_up(group); /* so that the group does not end before `then` has the task */
     wsqi_chain_push(&group->then, task, task);
     wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: the group's end sees `then`. */
     wsqi_group_down(pool, group, 1, 0);
@@ -7351,7 +7354,8 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
 
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
-    /* Relaxed: the end of the failing task (K3) orders it. Failure: another error was first. */
+    /* Relaxed: the end of the failing task (K3) makes the error visible to a thread that sees the
+     * group done. Failure: another error was first. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
@@ -7375,8 +7379,9 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* Runs or cancels a task that the owner has just taken. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue orders it. If no bit of `odd` is set, the run begins: a later wake is for
-     * the next run, and a later cancel cannot stop this one. Else wsqi_task_begin decides. */
+    /* Relaxed: the caller took the task out of a queue, so it sees the task's spawn. If no bit of
+     * `odd` is set here, the run begins: a later wake is for the next run, and a later cancel
+     * cannot stop this run. Otherwise wsqi_task_begin decides. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -7403,7 +7408,7 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Steals and runs the victim's oldest public job. False: it has none, and is asked to publish. */
+/* Steals and runs the victim's oldest public job. False: none is public; the victim is asked. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7414,24 +7419,24 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* This may be a guest's job, for which wsq_pool_wait must not wait: so check for a quiet pool
-     * before the job. (In a join only if tasks have ended since this thread's last search.) */
+    /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So check for
+     * quiet first. (In a join only if tasks have ended since this thread's last search.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees, and calls, a thread in wsq_pool_wait, or that one sees the
+        /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that thread sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* The victim's last public job is gone, so it is asked for more. (If each theft asked, it would
-     * publish at each fork: with 2 workers, uts then takes 10.1 instead of 9.8 ms.) */
+    /* This was the victim's last public job, so the victim is asked for more. (If each theft asked,
+     * the victim would publish at each fork, and uts with 2 workers would take 3% longer.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    /* A guest is on duty while it is in a job; all others are on duty already. */
+    /* A guest goes on duty for this job, unless it is in one already. Others are on duty. */
     bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* a new frame, because the job is no part of the current task */
@@ -7450,23 +7455,23 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- looks at other workers ---- */
 
-/* May this worker take jobs? A guest works in the place of one worker. So if more guests work than
- * permits sleep or search (without the worker's own), the worker leaves jobs to the guests. No job
- * is missed: the last searcher, and each join, looks for jobs once more before it sleeps. */
+/* May this worker take jobs? Each guest at work uses the processor of one worker. So if there are
+ * fewer sleeping permits and other searchers than guests at work, the worker leaves jobs to the
+ * guests. No job is missed: the last searcher, and each join, looks once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* A pass visits this many victims in a join; in a search 3 times as many or, if distances matter,
- * this many at each distance. More visits would cost the victims more than they bring. The last
- * searcher finds what the passes missed. On 128 simulated cores, 4 to 16 differ little. */
+/* How many workers one pass (wsqi_steal_pass) visits: this many in a join, or at each distance if
+ * distances matter; else 3 times as many. More would cost the victims more than it brings. (On 128
+ * simulated cores, 4 to 16 differ little.) The last searcher finds what the passes missed. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: LIFO slots, too. */
+/* What a thief takes. JOBS: public jobs. TASKS: tasks in queues, too. SLOTS: in LIFO slots, too. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
+/* Notifies if the thief or its victim has tasks left. (A searcher does so when it stops.) */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: searchers may have missed the stolen tasks while they moved, so this thread looks for
      * them. The victim does not notify for a task that it pushes behind others; but either this
@@ -7475,30 +7480,30 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Steals from a victim: a job, if `jobs` says that this worker may take jobs, or else tasks.
- * Returns true if a stolen job has run. Otherwise *task is the stolen task, or NULL. */
+/* Steals from a victim: a job, if `jobs` says that this worker may take jobs, or else tasks. True:
+ * a stolen job has run. Otherwise *task returns the stolen task, or NULL. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsqi_stat(self->counters.steal_attempts, 1);
     if (jobs && wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS) return false;
-    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* a guest has none */
+    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* guests have none */
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
 }
 
-/* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all).
- * The first one has the number in from[0] or, at distance d, in from[d]. The next pass's first
- * number is written there: the one after this pass's last victim if S counts this thread as a
- * searcher, otherwise a random one. (All random: the last of 64 tasks that one worker has for 64
- * sleepers begins after the time of 12 wake-ups, not 10. None random: 128 pairs of tasks that wake
- * each other take 550, not 440 ns.) If distances matter, near workers come first; not in a join:
- * that cuts fib's efficiency on 128 simulated cores from 66 to 36%. True: a job has run. */
+/* Visits other workers that are awake, until it has stolen a job or task, or has visited enough
+ * (WSQI_VISITS). A thread that may rob slots visits all, also sleepers. True: a stolen job has run.
+ * Otherwise *task returns the stolen task, or NULL. If distances matter, near workers come first;
+ * but not in a join, where that slows fib down by almost half (bench/sim). from: the number of the
+ * first worker to visit; at distance d, from[d]. It returns where the next pass begins: after the
+ * last victim if S counts this thread as a searcher, so that its passes reach all workers soon;
+ * otherwise anywhere, so that thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    /* all: sleepers are visited, too. A long deque stays when its owner sleeps. */
+    /* all: visits sleepers, too. A long deque stays with its owner, also while the owner sleeps. */
     bool all = self->robs_slots || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
@@ -7524,18 +7529,17 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     return false;
 }
 
-/* The pause between two looks for work: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each.
- * Without pauses the looks would take cache lines away from the workers. (A task that stays in its
- * spawner's queue is stolen after 0.4 us; with pauses of 16 to 128 hints it was 1.5 us.) If a join
- * waits for `job` (not NULL), the end of the job ends the pause. Otherwise each join would delay
- * the next one of a chain: barriers 10 us apart on 64 simulated cores took 31, not 27 us. */
+/* Pauses between two looks for work: for 2 spin hints in round 0, then for 4, 8, 16, and always 32.
+ * (A hint takes 10 to 80 ns.) Without pauses the looks would take cache lines away from the
+ * workers; with longer ones, work would be found later. job: the job that a join waits for, or
+ * NULL. Its end ends the pause, because a late join delays the joins that wait for it. */
 static void wsqi_backoff(uint32_t round, wsq_job *job) {
     uint32_t hints = 2u << (round < 4 ? round : 4);
     while (hints-- != 0 && (job == NULL || wsqi_load_hint(&job->done) != WSQI_JOB_DONE))
         wsqi_pause();
 }
 
-/* After a wake-up: visits the worker at which the waker saw work. True: a stolen job has run. */
+/* After a wake-up: visits the worker at which the waker saw work. Returns as wsqi_visit does. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     /* The waker wrote `lead` before it gave the token, so this thread sees it (I1). */
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
@@ -7566,7 +7570,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* The worker runs dry, so this turn's time ends here. If fewer than 16 tasks ran, it is dropped. */
+/* The worker runs dry: ends the time of this turn. A time of fewer than 16 tasks is dropped. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7576,10 +7580,11 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
- * task, it steals what the thread has queued: while all threads work, no searcher would. But tasks
- * that this worker's ring held at the earlier turn, or got by a theft since, may be older, so they
- * run first. (Not so in a WSQ_LIFO pool: it empties rings slowly, and keeps no order anyway.) */
+/* Steals from a thread that is in a long task: while all threads work, no searcher would. Each turn
+ * notes which task one other thread is in. If the next turn finds it in the same task, it steals
+ * from that thread. But first this worker runs what its ring held at the earlier turn, or got by a
+ * theft since, because those tasks may be older. (Not so in a WSQ_LIFO pool: it empties rings
+ * slowly, and keeps no order anyway.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7617,11 +7622,11 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     return events;
 }
 
-/* 0. A turn. Timers fire, and the driver is asked for events. The turn's task is the first of these
- * that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one of a thread
- * that is in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque and from the
- * ring alternately). Then tasks of the global queue go to the end of the ring. If the ring has no
- * room for them, the next task comes from a turn, too (except after a WSQ_LOW task). */
+/* Step 0 of FINDING WORK, a turn: fires timers, asks the driver for events, and takes the first of
+ * these tasks that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one
+ * of a thread that is in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque
+ * and from the ring alternately). Then tasks move from the global queue to the end of the ring. If
+ * the ring has no room, the next task comes from a turn, too (except after a WSQ_LOW task). */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool over = false;
@@ -7652,8 +7657,9 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 /* Has the user set how long a search lasts? (0, the default, and WSQ_SPIN_OFF set no time.) */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Does a search go on with this round (the first is 0), or end? *start: the caller keeps it for the
- * next round; it is not 0 if the search lasts for spin_ns. */
+/* Shall a search go on with this round? (The first is 0.) A search has spin_rounds rounds or, if
+ * the user has set spin_ns, lasts that long. *start returns its start time, or 0 if spin_ns does
+ * not bound it; the caller keeps this for the next round. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
@@ -7662,10 +7668,10 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
-/* Between two rounds of a search that lasts spin_ns, the searcher does the watcher's work: timers,
- * the driver, full slots. Sets *task to a task of its own queue, or to NULL. False: the search
- * must end, because its wait was called or has expired, because the thread was dismissed, or
- * because the thread may now take a task from a slot (robs_slots): wsqi_search then does so. */
+/* Does the watcher's work between two rounds of a search that lasts for spin_ns: timers, the
+ * driver, full slots. *task returns a task of the worker's own queue, or NULL. False: the search
+ * must end, because its wait was called or has expired, the thread was dismissed, or it may now rob
+ * a slot (robs_slots), as wsqi_search then does. *watch: when to look at the slots again. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7681,17 +7687,14 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 }
 
 /* In its first rounds, about 1 us long, a search takes nothing from LIFO slots, because most owners
- * soon run those tasks. (With 0 rounds, ping-pong takes 63 instead of 60 ns.) */
+ * soon run those tasks. (Without this rule ping-pong takes 5% longer.) */
 #define WSQI_SLOT_ROUNDS 2u
 
-/* Shall a worker look only once and sleep, because its last searches found nothing? This is for
- * single tasks from outside, further apart than a search lasts: a search only holds a core that a
- * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
- * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) Work
- * found at the first look ends the row of useless searches. With a driver it does not: there each
- * batch of events wakes a second worker, which would never be discouraged. (So an echo server with
- * 8 connections takes 3.6, not 4.0 us of processor time for a request, and 38, not 47 us for an
- * answer; Xeon, KVM.) */
+/* Shall a worker look only once and then sleep, because its last searches found nothing? This is
+ * for single tasks from outside, further apart than a search lasts: a longer search would only hold
+ * a core that a thread outside could use. When a look finds work, searches are long again. With a
+ * driver, work found at the first look does not count: each batch of events wakes a second worker,
+ * which would otherwise never be discouraged. */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7704,12 +7707,13 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
     return helped;
 }
 
-/* Steps 3 and 4: looks at the other workers for a while, and at the global queue once more. True: a
- * stolen job has run, so the worker looks again from the start. All threads share the cache line of
- * S, so a worker that S does not count as a searcher yet writes to S late: when its first look has
- * failed and S counts no other searcher, or when its whole search has failed. But if the user has
- * set spin_ns, it writes right after its first look. Otherwise, if no task is left, the threads in
- * wsq_pool_wait might be called (by wsqi_search_begin) only after spin_ns. */
+/* Steps 3 and 4 of FINDING WORK: looks at other workers for a while, and at the global queue once
+ * more. True: a stolen job has run, so the caller looks again from the start. Otherwise *task
+ * returns a task; or NULL, and then S counts the worker as a searcher. All threads share the cache
+ * line of S, so S counts the worker late: when its first looks have failed and S counts no other
+ * searcher, or when the whole search has failed. If the user has set spin_ns, S counts it right
+ * after the first looks. Otherwise threads in wsq_pool_wait, which wsqi_search_begin calls if no
+ * task is left, would wait for spin_ns. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
@@ -7720,14 +7724,12 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First it looks where its waker saw work; then, if S does not count it yet, at other workers.
-     * If the driver's last thread heard of events, it asks the driver before that second look.
-     * (Otherwise nobody asks until all tasks of the last events have begun: with 16 cores, and 4
-     * million events a second of 3 us each, 99% started within 118, not 20 us. But if that brings a
-     * task, the next search steals first: events without end must not keep it from stealing.) Else
-     * it asks after that look. (If it always asked before, an echo server with 8 connections made
-     * ten times as many useless calls of the driver, and took 0.4 us more for a request; Xeon,
-     * KVM.) A discouraged worker does not ask: it soon sleeps in the driver's wait. */
+    /* First looks: where the waker saw work; then, if S does not count this worker yet, at others.
+     * The driver is asked after that, because few calls of it find events. But if its last thread
+     * has heard of events (first), it is asked before others are robbed: else no thread would ask
+     * until all tasks of those events have begun. If this brings a task (drove), the next search
+     * robs first, so that events without end do not keep it from stealing. A discouraged worker
+     * does not ask the driver: it soon sleeps in the driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
     self->drove = false;
@@ -7741,7 +7743,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* If half of the workers search, no rounds follow, unless S counts this one, or `lasts`. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !lasts) rounds = 0;
-    /* Then it looks in rounds: urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
+    /* The rounds. Each looks at urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
         bool counts = start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
@@ -7812,7 +7814,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 }
 
 /* ==========================================================================
- * >>pump: caller_runs, where the thread that waits works
+ * >>pump: caller_runs pools, where the waiting thread works
  * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
  *            the pool's tasks, and acts for each of them as one of the pool's workers.
  * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED, and
@@ -7822,8 +7824,8 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task`, or, if that is NULL, a task that it finds. The jobs of the task go to `floor`:
- * see wsqi_step_above. False: it found no task; then S counts the worker as a searcher. */
+/* Runs `task` (NULL: a task that it finds) in a new frame. The jobs that this task forks lie from
+ * `floor` on: see wsqi_step_above. False: no task was found; S counts the worker as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7860,8 +7862,9 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* Runs one task as this worker. Meanwhile the worker's block is the first in the thread's chain of
- * blocks (`outer`), even if the thread acts as that worker further down its stack. */
+/* Runs one task as worker `self`. Until it ends, that worker's block comes first in this thread's
+ * chain of blocks (`outer`). If the thread acts as that worker already, further down its stack, the
+ * block leaves its place in the chain for that time. False: no task was found. */
 static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7899,31 +7902,33 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
- *            pinned to it, or that it waits for. A thread that blocks passes its permit to a thread
- *            that seeks one, or lets it sleep, and moves its queued tasks to the global queue (or
- *            leaves them to thieves, if its deque is long). In a wait for a task or group it does
- *            so only if another thread can use the permit; otherwise it keeps the permit, and runs
- *            other tasks in the middle of its own. A thread that goes on takes a permit if one
- *            sleeps. If none does, it runs its task to the end without one, moves its queued tasks
- *            as above, seeks a permit for a moment, and is idle. (All states: >>shared.) A stand-in
- *            is started when a permit sleeps or is about to, and no idle thread could use it. It
- *            stays until the pool is over. A guest takes no queued tasks, and no permit: in its
- *            block, `permit` says that S counts it as at work, and for each guest at work one
- *            sleeper leaves jobs to the guests. (A helper has a guest's block, but also a permit.)
+ *            pinned to it, or that it waits for.
+ *            A thread that blocks passes its permit to a thread that seeks one, or lets the permit
+ *            sleep. Its queued tasks move to the global queue; a long deque stays for thieves. In a
+ *            wait for a task or group, the thread keeps its permit if no other thread can use it,
+ *            and runs other tasks in the middle of its own.
+ *            A thread that goes on takes a permit if one sleeps. If none does, it runs its task to
+ *            the end without one. Then its queued tasks move as above, it seeks a permit for a
+ *            moment, and becomes idle. (All states: >>shared.)
+ *            A stand-in is started when a permit sleeps or is about to, and no idle thread could
+ *            use it. It stays until the pool is over. A guest takes no queued tasks, and no permit:
+ *            in its block, `permit` says that S counts it as at work. For each guest at work one
+ *            sleeper leaves jobs to the guests. (A helper has a guest's block, and a permit.)
  * Writers:   permit: its thread. The thread that wakes an idle one hands it over with the token; a
  *            thread that blocks hands it over by clearing a seat. A seat: any thread, by CAS.
  *            threads_made: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* What S gains when the thread gives its permit back. A guest has none, but S counts it as at work,
- * so sleepers leave jobs to it. (Rejected: a permit for guests. With one worker, tasks then waited
- * for the run's end, and a cancelling shutdown hung.) */
+/* Returns what is added to S when the thread gives its permit back: one sleeping permit, or, for a
+ * guest, which has no permit, one guest at work less. (Rejected: a permit for guests. With one
+ * worker, tasks then waited for the run's end, and a cancelling shutdown hung.) */
 static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
     return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
 }
 
-/* Takes a permit, for a thread that starts or goes on. False: no permit sleeps. */
+/* Takes a permit, for a thread that starts or goes on; a guest counts as at work again instead.
+ * False: no permit sleeps. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
@@ -7990,8 +7995,8 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* Makes a block, or finds the one that a failed start has left. The caller holds the pool's lock,
- * and then counts the block. NULL: no memory. */
+/* Makes the block with this index, unless a failed start has left one. The caller holds the pool's
+ * lock, and then counts the block. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index);
     if (block != NULL) return block;
@@ -8012,14 +8017,14 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
-/* The thread enters a block that it has taken, its innermost one until wsqi_block_leave. */
+/* Makes the given block, which the thread has taken, its innermost one until wsqi_block_leave. */
 static void wsqi_block_enter(wsqi_worker *block) {
     block->outer = wsqi_self_get();
     wsqi_self_set(block);
 }
 
-/* The thread leaves its innermost block, and gives it back. (Inlined into wsqi_serve, it costs two
- * instructions a task: gcc 12.) */
+/* Leaves the thread's innermost block, and gives it back. (WSQI_COLD, because inlined into
+ * wsqi_serve it costs two instructions a task: gcc 12.) */
 WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_self_set(block->outer);
     /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. Relaxed:
@@ -8030,8 +8035,7 @@ WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
 
 /* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; each
  * kind has WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Each
- * processor begins at another block, which mostly stays in its cache. (If two threads outside ask
- * for tasks of 1.3 us, a request takes 1.2 us, not 1.65; with four threads 1.05, not 1.3.) */
+ * processor begins at another block, which mostly stays in its cache. */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
@@ -8057,9 +8061,9 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     return NULL;
 }
 
-/* Runs a task in the middle of another one, as wsqi_step_nested does. The jobs of the new task go
- * into a guest's block, because those of the outer task may lie anywhere in the worker's block. If
- * no guest's block is free, the new task's forks run immediately. */
+/* Runs `task`, or, if that is NULL, a task that it finds, in the middle of another task. Its jobs
+ * go into a guest's block, because those of the other task may lie anywhere in the worker's block.
+ * If no guest's block is free, its forks run immediately. False: it found no task. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     wsqi_worker *guest = wsqi_guest_take(self->pool, true);
     if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
@@ -8071,9 +8075,9 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
  * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.) If
- * long tasks hold all permits, and pinned tasks follow each other here, no thread takes its turn
- * (wsqi_take_turn). So this one fires timers, and once in WSQI_WATCH_NS asks the driver.
- * above: the thread is in the middle of another task. Returns false if no task is pinned to it. */
+ * long tasks hold all permits, no thread takes a turn (wsqi_take_turn) while pinned tasks follow
+ * each other here. So this also fires timers, and once in WSQI_WATCH_NS asks the driver. above: the
+ * thread is in the middle of another task. False: no task is pinned to it. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     wsq_pool *pool = self->pool;
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
@@ -8090,8 +8094,8 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 
 /* ---- a permit that passes from one thread to another ---- */
 
-/* The owner, which is about to block in a task, passes its permit to a thread that seeks one, if
- * any does. S does not change: it counts neither permits in use nor threads that seek one. */
+/* Passes the owner's permit to a thread that seeks one, if any does. The owner is about to block in
+ * a task. S does not change: it counts neither permits in use nor threads that seek one. */
 static void wsqi_permit_pass(wsqi_worker *self) {
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
@@ -8106,10 +8110,9 @@ static void wsqi_permit_pass(wsqi_worker *self) {
     }
 }
 
-/* The thread lost its permit when its task blocked, and the task has ended. If a seat is free, the
- * thread seeks a permit for as long as a search lasts. If it slept immediately, the next thread
- * that blocks would have to wake it. (In a pipeline whose stages compute for 10 us, then block for
- * 10 us, the efficiency on 8 simulated cores is 77%; without this 54.) True: it has a permit. */
+/* Seeks a permit for as long as a search lasts, if a seat is free. The thread lost its permit when
+ * its task blocked, and the task has ended. If the thread slept immediately, the next thread that
+ * blocks would have to wake it. True: it has a permit. */
 static bool wsqi_permit_seek(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *seat = NULL;
@@ -8133,16 +8136,16 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* ---- a worker that lingers ---- */
 
-/* How long a worker lingers after a helper has taken a task: the time of a few wake-ups, a guess */
+/* How long a worker lingers after a helper has taken a task: a guess, the time of a few wake-ups */
 #ifndef WSQI_LINGER_NS
 #define WSQI_LINGER_NS 60000u
 #endif
 #define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
 
-/* The owner's search found nothing. Will helpers soon take another task? Yes, if they took two
- * since this was last asked, or one and `since` is at most WSQI_LINGER_NS. No worker lingers
- * beside a searcher, on fewer processors than workers, on one processor, with a driver, or if the
- * user has set a spin_ns that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
+/* Shall the owner, whose search found nothing, linger? Yes, if helpers will soon take another task:
+ * they took two since this was last asked, or one and at most WSQI_LINGER_NS have passed. But no
+ * worker lingers beside a searcher, on fewer processors than workers, on one processor, with a
+ * driver, or if the user has set a spin_ns that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8157,14 +8160,13 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
 }
 
-/* The owner is a searcher that found nothing. If threads outside spawn one task after the other,
- * and run each in its wait (wsqi_wait_help), then each spawn would wake a worker, which comes too
- * late. So this worker lingers, if that pays: S still counts it as a searcher, so that spawns wake
- * no thread, and its permit sleeps, so that helpers can take it. While helpers take tasks, a single
- * new one is mostly left to them. True: at one look the worker saw several tasks, or it saw work at
- * WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search again. False: it must sleep.
- * (A spawn and its wait take 0.08 to 0.15 us, without this rule 0.7. A burst of 8 tasks of 1.3 us,
- * 50 us after the one before, takes 7.7 us, without it 24.) */
+/* Keeps a searcher that found nothing awake for a while, if that pays (wsqi_linger_pays). This is
+ * for threads outside that spawn one task after the other and run each in its wait
+ * (wsqi_wait_help): else each spawn would wake a worker, which comes too late. While a worker
+ * lingers, S counts it as a searcher, so that spawns wake no thread; and its permit sleeps, so that
+ * helpers can take it. The worker leaves most single tasks to helpers. True: it saw several tasks
+ * at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search again.
+ * False: it must sleep. */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -8205,9 +8207,9 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     return false;
 }
 
-/* The loop of a worker, a stand-in or a lent thread, which is on duty. It runs what it finds;
- * without a permit, only tasks that are pinned to it. If it finds nothing, it sleeps, or, once the
- * pool is over, ends. A lent thread's loop also ends when it is dismissed. */
+/* The loop of a worker, a stand-in or a lent thread, which is on duty. The thread runs what it
+ * finds; without a permit, only tasks that are pinned to it. If it finds nothing, it sleeps. The
+ * loop ends when the pool is over, or a lent thread is dismissed. */
 static void wsqi_serve(void *block) {
     wsqi_worker *self = (wsqi_worker *)block;
     wsq_pool *pool = self->pool;
@@ -8219,7 +8221,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a job that blocked may have lost it */
+        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may have lost it */
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -8245,7 +8247,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     return false;
 }
 
-/* The caller holds the pool's lock. Starts one more stand-in, which begins as an idle thread.
+/* Starts one more stand-in, which begins as an idle thread. The caller holds the pool's lock.
  * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
     unsigned index = wsqi_threads_started(pool);
@@ -8266,11 +8268,11 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
- * new thread is for a moment counted twice, as starting and as idle, so other threads may get a
- * wrong yes. Therefore the new thread asks again after that moment (in wsqi_sleep). If it were for
- * a moment not counted at all, a waiting thread could take a permit, and run a task that waits for
- * the waiting thread's own task. */
+/* Are there at least as many idle or starting threads as sleeping permits and `more` together? For
+ * a moment a new thread is counted twice, as starting and as idle, so other threads may get a wrong
+ * yes. Therefore the new thread asks again after that moment (in wsqi_sleep). Not to count it for a
+ * moment would be worse: a waiting thread could take a permit, and run a task that waits for the
+ * waiting thread's own task. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8278,7 +8280,7 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* True: there are enough threads (wsqi_threads_suffice), or this has started one more. */
+/* Starts a stand-in if the threads are too few (wsqi_threads_suffice). False: they still are. */
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
@@ -8288,8 +8290,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     return ready;
 }
 
-/* A task is queued. If a permit sleeps, and no thread is idle or searches, this starts a stand-in.
- * Once S counts the stand-in, it looks for the task. */
+/* Starts a stand-in for a queued task, if a permit sleeps, and no thread is idle or searches. The
+ * stand-in looks for the task once S counts it as idle. */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
@@ -8305,8 +8307,9 @@ static void wsqi_thread_want(wsq_pool *pool) {
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
-/* A thread may be inside several pools and runs; `outer` links its blocks. Only its outermost block
- * in a pool has the thread's permit. In a caller_runs pool, and in a child of fork(), none has. */
+/* Can this block have a permit? A thread may be inside several pools and runs; `outer` links its
+ * blocks. In each pool only the outermost one can have the thread's permit; none can in a
+ * caller_runs pool or in a child of fork(). */
 static bool wsqi_has_permits(const wsqi_worker *block) {
     const wsqi_worker *outer = block->outer;
     while (outer != NULL && outer->pool != block->pool) outer = outer->outer;
@@ -8318,8 +8321,8 @@ static bool wsqi_has_permits(const wsqi_worker *block) {
     for (wsqi_worker *block = (first); block != NULL; block = block->outer) \
         if (wsqi_has_permits(block))
 
-/* The thread goes on. In each of its pools it takes a permit if one sleeps; but between
- * wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
+/* Takes a permit in each pool of a thread that goes on, if one sleeps there. But between
+ * wsq_block_begin and wsq_block_end the thread gives back a permit that a wait has taken. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
         if (block->permit != (block->blocking != 0)) continue;
@@ -8328,11 +8331,11 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back, in all its pools. False: the
+/* Gives back the permits of a thread that is about to block or wait, in all its pools. False: the
  * thread must run tasks itself, because its block `keeper` (NULL: none) has a permit that no other
- * thread could use. A join gives its permit back if tasks are queued, or if it runs no other
- * jobs; else the producer of a later task asks for the permit (wsqi_joiner_ask). (Rejected: a join
- * that always gives it back. The efficiency of fib on 128 simulated cores: 54 instead of 65%.) */
+ * thread could use. A join keeps its permit, unless tasks are queued or it runs no other jobs
+ * (wait->gives); the producer of a later task asks for the permit (wsqi_joiner_ask). (Rejected: a
+ * join that always gives its permit back. That slows fib down by a sixth: bench/sim.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -8406,7 +8409,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->key = key;
-    /* A shutdown waits for a guest or helper only while that runs a job or task of the pool. */
+    /* A shutdown waits for guests and helpers only while they run a job or task of the pool. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
@@ -8469,8 +8472,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest or helper goes off duty before it sleeps in a wait, because a shutdown waits until S
- * counts as many idle threads as are on duty, and S never counts a guest or helper as idle. */
+/* Takes a guest or helper off duty before it sleeps in a wait. A shutdown waits until S counts as
+ * many idle threads as are on duty, but S never counts a guest or helper as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -8483,15 +8486,15 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_store_hint(&wait->asleep, 0u);
 }
 
-/* For this long a thread outside looks for the end of its wait before it sleeps: longer than a
- * worker takes to wake up for the task, 20 us where idle processors sleep (KVM). If the thread then
- * spawns and waits again and again, the worker still searches when the next task comes, and a spawn
- * and its wait take 1 us. With a look of 10 us, or none, both threads sleep each time: 40 us. */
+/* How long a thread outside looks for the end of its wait before it sleeps: longer than a worker
+ * takes to wake up for the task (20 us, KVM). Then, if the thread spawns and waits again and again,
+ * the worker still searches when the next task comes. With a look of 10 us both threads sleep each
+ * time, and a spawn with its wait takes 40 us instead of 1. */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside, or a helper in a wait of its task, looks for the end of the wait before it
- * sleeps. (A helper's look: users/inside_8 takes 9 us, without it 27.) If the looks of four waits
- * in a row were useless, only every 16th wait looks. */
+/* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only a thread
+ * outside looks, or a helper in a wait of its task. If the looks of four waits in a row were
+ * useless, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
@@ -8504,9 +8507,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
             /* The thread yields, because the worker that it waits for may need this processor. But
-             * the thread may get it back late, so with a deadline the thread does not yield. (On
-             * one processor, a thread with a deadline does not look at all: so a request takes 2.5,
-             * not 5.7 us.) */
+             * the thread may get the processor back late, so with a deadline it does not yield, and
+             * on one processor it does not even look. */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
@@ -8514,7 +8516,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
     /* If the pool's only worker ran a task that this thread could have run in its wait, the task
      * counts as one that a helper took. Then the worker lingers (wsqi_linger), and this thread can
-     * run the next task. (A spawn and its wait: 0.10, not 0.42 us.) */
+     * run the next task. (So a spawn and its wait take 0.10, not 0.42 us.) */
     if (pool->workers == 1 && pool->helped && (wait->task != NULL || wait->group != NULL) &&
         wait->deadline == WSQI_NEVER && wsqi_wait_called(wait))
         wsqi_helped_one(wsqi_share_own(pool));
@@ -8530,14 +8532,14 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* Reports BLOCK, once in a wait, then gives the permits back. False: see wsqi_permits_give. */
+/* Reports BLOCK, once in a wait, then gives the permits back. Returns as wsqi_permits_give does. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
     return wsqi_permits_give(wait, keeper);
 }
 
-/* In a caller_runs pool a waiting thread runs a task or, if there is none, sleeps as worker 0. */
+/* Runs one task of a caller_runs pool in a wait or, if there is none, sleeps as worker 0. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
@@ -8557,9 +8559,9 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 }
 
 /* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (If the
- * awaited task was in its own queue, wsqi_wait_here has run it before.) The thread runs tasks that
- * are pinned to it, because no other thread may, and runs any task if it keeps its permit. A join
- * runs no tasks. In a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
+ * awaited task was in its own queue, wsqi_wait_here has run it.) The thread runs tasks that are
+ * pinned to it, because no other thread may; others only if it keeps its permit; in a join none. In
+ * a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8589,7 +8591,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not an outer wait, if any: it has found its task, and searches no more */
+    self->wait = NULL; /* also inside an outer wait, which has its task and searches no more */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8655,9 +8657,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 }
 
 /* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
- * NULL. It looks at the newest task of the deque, and at up to *left tasks of the ring. Those that
- * are not awaited go to the back of the ring, so the next call looks at the rest. Another task in
- * the slot moves to the queue, because the owner is about to block. */
+ * NULL. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks of the
+ * ring that are not awaited go to its back; *left returns how many the next call must look at. A
+ * task in the slot that is not awaited moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8677,8 +8679,8 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* A worker that is about to block runs the awaited tasks of its own slot and queue, each once. It
- * notifies, because other threads may have missed other tasks while wsqi_take_back moved them. */
+/* Runs the awaited tasks of the worker's own slot and queue, each once, before the worker blocks.
+ * Notifies, because others may have missed other tasks while wsqi_take_back moved them. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring);
@@ -8693,8 +8695,8 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
-/* A helper takes the task, without the lane's lock, if it is alone in the lane's `incoming`. If the
- * task is the newest there, the CAS takes the whole list. If it held older tasks, all go back,
+/* Takes the task for a helper, without the lane's lock, if the task is alone in the lane's
+ * `incoming`. If the task is only the newest there, the CAS takes older tasks, too, so all go back,
  * marked as older than the tasks queued since. (Rejected: the helper keeps the task, and the others
  * go back. Then helpers that do this again and again keep the others from the workers.) */
 static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) {
@@ -8713,9 +8715,10 @@ static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) 
     return false;
 }
 
-/* A helper takes an awaited task out of the lane that its spawns go to, unless a WSQ_HIGH task is
- * queued. If the pool has one worker or is a WSQ_SHARED one, tasks start in order, so only the
- * oldest may be taken. Elsewhere older tasks may stay: their spawns have notified workers. */
+/* Takes an awaited task for a helper out of the lane that its spawns go to. NULL: there is none, or
+ * a WSQ_HIGH task is queued. If the pool has one worker, or is a WSQ_SHARED one, tasks start in
+ * order, so only the oldest may be taken. Elsewhere older tasks stay: their spawns have
+ * notified. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
@@ -8765,13 +8768,12 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
     if (!self->permit) wsqi_notify(self->pool);
 }
 
-/* A thread outside is about to wait for the task, or for the group, without a time-out. If a permit
- * sleeps, the thread takes it, and runs the awaited tasks in a guest's block. If one of these waits
- * in turn, the thread helps in that wait, too. It does not help where tasks may need something that
- * only the pool's own threads have: a larger stack, or what a START hook has set up. (With this
- * help 8 tasks of 1.3 us take 24, not 34 us, and 32 of 10 us take 200, not 252. Rejected: after
- * 16 waits for single tasks, the thread's spawns wake no worker. A spawn and its wait then took 0.2
- * instead of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
+/* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
+ * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a guest's block. If
+ * one of these waits in turn, the thread helps in that wait, too. It does not help (pool->helped)
+ * where tasks may need something that only the pool's own threads have: a larger stack, or what a
+ * START hook has set up. (Rejected: after 16 waits for single tasks, the thread's spawns wake no
+ * worker. A task without a wait then lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -8892,12 +8894,12 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN, not POISONED, until a thread claims it in one of three
- *            ways. A worker takes it out of a queue, and runs it. Or the thread that has the handle
- *            calls it in a wait; then it is POISONED and OPEN, and never DONE, because no other
- *            thread will look. Or a thread cancels it; then it is POISONED, not OPEN. The queue's
- *            entry and the handle have a reference each; when both are given back, the future is
- *            free. A worker keeps at most two batches of free futures; the pool keeps the rest.
+ * Invariant: a future of wsq_submit is OPEN, not POISONED, until one thread claims the future. That
+ *            is a worker that takes it out of a queue, and runs it; or the thread that has the
+ *            handle, which calls it in a wait (then the future is POISONED and OPEN, and never
+ *            DONE, because no other thread will look); or a thread that cancels it (then it is
+ *            POISONED, not OPEN). The queue's entry and the handle have a reference each; when both
+ *            are given back, the future is free. A worker keeps at most two batches of free ones.
  * Writers:   references: any thread. result: the thread that claimed the future. A list of free
  *            futures: its worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -8915,7 +8917,7 @@ struct wsq_future {
 };
 
 /* How many futures a batch has. A guess: a worker keeps up to two batches, so 64 futures of 120
- * bytes. (With 1 instead of 32, wsq_go takes 16.2 instead of 13.9 ns.) */
+ * bytes. (With 1 instead of 32, wsq_go takes 17% longer.) */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -9014,8 +9016,8 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
-/* The thread that has claimed the future marks it done, then gives back a reference: that of the
- * future's entry in the queue, or one that the caller has added. */
+/* Marks a claimed future done, then gives back a reference: that of the future's entry in the
+ * queue, or one that the caller has added. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
     wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
@@ -9068,7 +9070,7 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Is this entry of a queue a tombstone? Then gives its reference back. */
+/* If this entry of a queue is a tombstone, gives its reference back, and returns true. */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
@@ -9135,11 +9137,10 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* others may have looked while the tasks were in no queue */
 }
 
-/* A thread outside has queued a task by wsq_go, and the lane's `incoming` already held a task. If
- * one thread searches, or is being woken for that, and all other permits sleep, this wakes a second
- * thread. So the two wake up at the same time, not one after the other. (libuv, 4 requests in
- * flight, 2 cores of a Xeon: 230,000 instead of 90,000 a second.) Other spawns do not call this:
- * their thread often waits for the task, and then runs it itself. */
+/* Wakes a second thread, if one thread searches or is being woken for that, and all other permits
+ * sleep. A thread outside calls this when it has queued a task by wsq_go, and the lane's `incoming`
+ * already held one: so two threads wake up at the same time, not one after the other. Other spawns
+ * do not call it: their thread often waits for the task, and then runs it itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
@@ -9219,7 +9220,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* The owner has claimed the future, and calls its function here, in the middle of a task. No thread
+/* Calls the function of a future that the owner has claimed, in the middle of a task. No thread
  * waits for the future, but wsq_future_then may have set a task to start when it ends. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
@@ -9232,9 +9233,10 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* A worker with the handle claims the future, unless it is claimed already, and calls it here.
- * True: it was called here. If the future's entry may be the next of the worker's queue, the worker
- * first tries to take it out. *whole: the entry is out, so only the handle refers to the future. */
+/* Claims the future for a worker that waits with its handle, and calls it here. False: another
+ * thread has claimed it. First, if the future's entry may be the next of the worker's queue, tries
+ * to take it out. *whole returns whether that succeeded: then only the handle refers to the
+ * future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
@@ -9354,16 +9356,16 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #define WSQI_PUBLISH_ALWAYS 0
 #endif
 
-/* The owner publishes jobs, because a thief has set the traps, or the owner itself has moved
- * `bottom`. Jobs in entries below `top` are not joined yet. If a thread is free for jobs, all
- * private jobs become public, otherwise half of them, so that the next thief need not wait. */
+/* Publishes jobs of the owner, because a thief has set the traps, or the owner has moved `bottom`;
+ * then sets the traps back. If a thread is free for jobs, all private jobs become public, else half
+ * of them, so that the next thief need not wait. Jobs below `top` are not joined yet. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
     bool wanted, exposed = left != 0;
-    /* An owner without jobs keeps a thief's request until its next fork. (When it dropped the
-     * request, the next look at it found nothing either, and asked again: uts with 64 simulated
-     * workers had an efficiency of 50 instead of 69%, skynet with 128 workers 77, not 86%.) */
+    /* An owner without jobs keeps a thief's request until its next fork. (If it dropped the
+     * request, the thief's next look at it would find nothing again: uts with 64 simulated workers
+     * had an efficiency of 50 instead of 69%.) */
     if (left == 0 && wsqi_range_empty(self) && wsqi_load_hint(&self->front.fork_trap) == NULL)
         return;
     for (;;) {
@@ -9417,21 +9419,20 @@ static bool wsqi_unpublish(wsqi_worker *self) {
 
 /* Before a join sleeps, it looks for jobs in 3 times as many rounds as a search has: the awaited
  * job is under way, and a sleep would also delay the joins of other workers that wait for this one.
- * (The efficiency of uts with 128 simulated workers: 47%; with 1 instead of 3, 33%.) */
+ * (With 1 instead of 3, uts with 128 simulated workers is 30% slower.) */
 #define WSQI_JOIN_LOOKS 3
 
-/* In a join: steals a job from the block with index n - 1, and runs it. n is 0: no block. */
+/* In a join: steals a job from the block with index n - 1 (0: from none), and runs it. */
 static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
     wsqi_worker *victim = wsqi_other(self, n);
     return victim != NULL && wsqi_job_steal(self, victim);
 }
 
-/* In a join whose job was stolen: runs another job, never a task. It looks first at the thief,
+/* Runs another job, never a task, in a join whose job was stolen. It looks first at the thief,
  * whose jobs are mostly children of the awaited one; then at the worker from which this one stole
- * last; and in every fourth round at all workers, unless guests need its processor. The other job
- * delays this join, and with it the joins of other workers that wait for this one; related jobs
- * delay them less. (The efficiency of uts with 64 and 128 simulated workers: 69 and 47%; without
- * this order 61 and 46%. In short runs of 64 guests it is 64%, and 9% without the "unless".) */
+ * last; and in every fourth round at all workers, unless guests need its processor. This order
+ * matters, because the other job delays this join, and with it the joins that wait for this worker;
+ * a related job delays them less. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
@@ -9441,10 +9442,10 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
             wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
 
-/* In a join: sleeps until the job is done. If `help`, the sleep also ends when another thread calls
- * this one for jobs or for its permit; then this returns true. asked: the thread was called, and
- * found no job. If a slot is full or a timer is set, the thread then gives its permit back, because
- * the watcher may have called it for that. */
+/* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
+ * threads may call it, for a job or for its permit. That ends the sleep, and this returns true.
+ * asked: this thread was called, and found no job. If now a slot is full or a timer is set, it
+ * gives its permit back before it sleeps, because the watcher may have called it for that. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9487,7 +9488,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 /* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
 #define WSQI_HELP_DEPTH 32
 
-/* The job of this join was stolen. Until that job is done, the owner runs other jobs, and sleeps
+/* Waits in a join until its stolen job is done. Meanwhile the owner runs other jobs, and sleeps
  * when there are none. Jobs that those jobs fork lie on the job stack from `top` on. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
@@ -9626,23 +9627,21 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_GRAIN_NS 10000u
 
 /* A loop wakes a sleeper only if the rest of the loop takes longer than this. A wake-up costs up to
- * 12 us on our virtual machine (bench users/loop_4: 16.8 us, without the wake-up 5.7). */
+ * 12 us on our virtual machine. */
 #define WSQI_WORTH_NS 10000u
 
 /* A loop gives work to a thief that is awake only if the rest of the loop takes longer than this.
  * With 1 us, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
-/* Before each step a loop asks whether a thief wants work. If elements take longer than this, that
- * is too late, so the loop publishes the rest, in pieces, before it runs an element. A guess.
- * (20,000 elements, the first 20 of 100 us, 8 simulated workers: 0.44, not 1.43 ms.) */
+/* If elements take longer than this, a thief would wait too long for the check between two steps.
+ * So the loop publishes the rest, in pieces, before it runs an element. A guess. */
 #define WSQI_HEAVY_NS 50000u
 
-/* The last elements of a range may be heavy after many light ones. Except in short loops, the last
- * 24 run one by one, and if a thief wants work, the clock is read after each. (20,000 elements, the
- * last 20 of 100 us, 8 simulated workers: 0.43 ms; if the first of the 24 ran in pairs, 0.53.) In
- * a short loop of many elements the clock is read after three: its grain shows that there are many.
- * (20,000 elements, 1.3 us in all, then 20 of 100 us: 1.14 ms; without this rule 1.23.) */
+/* The last elements of a range may be heavy after many light ones. So the last WSQI_LAST run one by
+ * one, and if a thief wants work, the clock is read after each. A short loop does so only if its
+ * grain is WSQI_MANY or more, which shows that its elements were many and light; it reads the clock
+ * after three. */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -9660,10 +9659,9 @@ typedef struct wsqi_pace {
 } wsqi_pace;
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
- * leaves: it is at most an eighth of the rest and, once the loop has worked for WSQI_WORTH_NS / 2,
- * a quarter of the rest without the last 24. (If that were an eighth, too, the row stencil would
- * take 12.3, not 12.0 us. If it were half of the rest, 11.0 us; but then one thread may run half of
- * many heavy elements, so these take 1.52, not 1.20 ms in exact.c.) */
+ * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
+ * 2, it is at most a quarter of the rest without the last 24. (With an eighth there, too, the row
+ * stencil takes longer. With half, one thread may run half of many heavy elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
@@ -9737,7 +9735,8 @@ typedef struct wsqi_half {
     uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
-/* Runs a range of a loop, in steps. left_ns: an estimate of its time. cut: half of another. */
+/* Runs a range of a loop, in steps. left_ns: its estimated time. cut: it is half of another
+ * range. */
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
@@ -9756,11 +9755,11 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Shall half of the range be public before a thief asks? Not if a grain was given. If the time of
- * the range is known: yes, if an element takes longer than WSQI_HEAVY_NS. If it is unknown, two
- * things must be true: the range is a half (worked_ns is not 0), so a thief has asked before; and
- * more threads are free than `self` has public jobs. Free threads are the searchers, and one for
- * each sleeping permit, less one for each guest at work (wsqi_active). */
+/* Shall half of the range become public before a thief asks? If a grain was given, never. If the
+ * time of the range is known, yes if an element takes longer than WSQI_HEAVY_NS. If the time is
+ * unknown, yes if the range is a half (worked_ns is not 0), so that a thief has asked before, and
+ * more threads are free than self has public jobs. Free are the searchers, and one thread for each
+ * sleeping permit, less one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -9849,10 +9848,9 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     *innermost = outer;
 }
 
-/* If the caller gave no grain, a loop gives nothing away until it has read the clock. But if
- * it has few elements for each worker, they are probably long: a thief that wants work at the start
- * gets half of them, and both halves are divided again (wsqi_heavy). (8 elements of 1 ms, 8
- * simulated workers: 1.02 ms; if a loop gave only one half away before each element, 2.01.) */
+/* Runs a whole loop. If the caller gave no grain, the loop gives nothing away until it has read the
+ * clock. But if it has at most 4 elements for each worker, they are probably long: a thief that
+ * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -10308,8 +10306,8 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     }
 }
 
-/* The pool is over, or is lend_only and stops, so perhaps no worker takes tasks: this thread
- * cancels all tasks in lanes, and their successors. If another sweep runs, that one does so. */
+/* Cancels all tasks in lanes, and their successors. The pool is over, or is lend_only and stops, so
+ * perhaps no worker takes tasks. If another sweep runs, that one does this. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
@@ -10325,8 +10323,8 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* The caller has queued a task, and then passed a full barrier. If the pool is over, no worker will
- * run the task, so this thread cancels it. */
+/* If the pool is over, cancels a task that the caller has just queued, because no worker will run
+ * it. The caller has passed a full barrier after it queued the task. */
 static void wsqi_check_over(wsq_pool *pool) {
     /* P4: either this thread sees that the pool is over, or the last sweep sees the task. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
@@ -10355,8 +10353,8 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
-/* The pool is still. The first round over the buckets looks for a thread that was called already:
- * it will go on, and may end what the others wait for. If there is none, the second round releases
+/* The pool is still. If a thread was called already (the first round over the buckets looks for
+ * one), it will go on, and may end what the others wait for. If none was, the second round releases
  * each wait whose end will never come. False: no thread waits in the middle of a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
@@ -10389,13 +10387,13 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
     /* Maybe no other thread takes the queued tasks, so this calls the one in wsq_pool_shutdown. If
-     * that finds tasks itself, their producers are about to notify, or to call it. */
+     * that is this thread (stopper), the tasks' producers are about to notify, or to call it. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
 
-/* A thread that goes to sleep or off duty calls this after a full barrier (P4). If the pool stops
- * and is still, this releases endless waits or, if no thread waits in a task, ends the pool. */
+/* If the pool stops and is still, releases endless waits or, if no thread waits in a task, ends the
+ * pool. A thread that goes to sleep or off duty calls this, after a full barrier (P4). */
 static void wsqi_check_still(wsq_pool *pool, bool stopper) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits in wsqi_woke for this lock, so its stack may be read. */
@@ -10518,9 +10516,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #define WSQI_STANDINS 8u
 #endif
 
-/* How many rounds a search has before its thread sleeps. Their pauses are 478 spin hints in all: 13
- * us where a hint takes 28 ns (Zen 5), the time of 2 or 3 futex wake-ups. That is worth it, because
- * a sleep and its wake-up cost the sleeper and its waker together still more. */
+/* How many rounds a search has before its thread sleeps. Their pauses are 478 spin hints in all, 13
+ * us on a Zen 5: less than a sleep and its wake-up cost the sleeper and its waker together. */
 #define WSQI_SPIN_ROUNDS 18
 
 #if !defined(WSQ_STATIC)
