@@ -2991,8 +2991,8 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* wsq turns pthread_cancel off where it blocks, because the thread may hold a lock or be about to
- * free a pool. If it is cancelled there, it ends at its next cancellation point after that. */
+/* wsq turns pthread_cancel off where a thread blocks, which may hold a lock or be about to free a
+ * pool. A thread that is cancelled there ends at its next cancellation point after that. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -4125,8 +4125,8 @@ struct wsq_pool {
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the watcher, + bits WSQI_WATCHES_*; 0: there is none. It begins a cache line,
-     * because `permits`, in the line before, changes often */
+    /* 1 + index of the watcher, + bits WSQI_WATCHES_*; 0: there is none. This word begins a cache
+     * line, because `permits`, in the line before, changes often */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
     wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
@@ -4609,7 +4609,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
-    /* Relaxed: the acquire of the exchange below comes after it. Failure: the token was given. */
+    /* Relaxed: this only says "asleep"; the exchange below acquires. Failure: a token is here. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
         if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
         else wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
@@ -4934,8 +4934,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
- * then takes one. The caller has changed S to `s`, and passed a full barrier. (In a pool without
- * stand-ins, a second permit too many leads to no call: no waiting thread took the first one.) */
+ * then takes one. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins,
+ * only the first permit too many leads to a call: if a second sleeps, none took the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -5005,8 +5005,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* Notifies for a task that the caller made visible before it passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searcher will see the task. Without one, a sleeping permit needs a thread; and JOINED, the
-     * bit above the count of sleeping permits, says that a joiner must be asked for its permit. */
+    /* A searcher will see the task. If there is none, a sleeping permit needs a thread; if JOINED
+     * is set, the bit above the count of sleeping permits, a joiner must give its permit. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -5144,8 +5144,8 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Is a thread free for a job? For each guest at work one permit stays asleep, because the guest
- * works in place of the thread that could use it. The caller has passed a full barrier. */
+/* Is a thread free for a job? Of the sleeping permits, one for each guest at work does not count:
+ * the guest works in place of a thread with that permit. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
@@ -5196,7 +5196,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* One searcher is enough for one task. For several tasks, it wakes a sleeper for each: the
+    /* One searcher is enough for one task. For several tasks, this wakes a sleeper for each: the
      * present searchers may take other tasks, so they are counted in addition. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
@@ -5321,8 +5321,8 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
     return wsqi_watch_begin(self);
 }
 
-/* Returns when the watcher must look next. If no slot is full, pool->watcher says from here on that
- * it waits only for a timer, so a thread that fills a slot wakes it. */
+/* Returns when the watcher must look next. If no slot is full, the watcher notes in pool->watcher
+ * that it waits only for a timer: then a thread that fills a slot wakes it. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5365,7 +5365,7 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* The owner takes the pool's driver, unless another thread has it, or in a child of fork(). */
+/* The owner takes the pool's driver. False: none, it is taken, or this is a child of fork(). */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
@@ -5631,9 +5631,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* The owner moves the newer tasks of its ring, all but WSQ_RING_CAPACITY / 2, and then `task` (or
- * NULL) to the global queue. Marked tasks, which came from there, go to its front, others to its
- * end. While a thief copies from the ring, only `task` moves. */
+/* The owner moves tasks to the global queue: those of its ring, except the oldest WSQ_RING_CAPACITY
+ * / 2, and then `task` (or NULL). Marked tasks, which came from there, go to its front, others to
+ * its end. While a thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -6389,7 +6389,7 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* Returns the lists in which this thread sets timers: a worker's own, or some worker's. */
+/* The lists in which this thread sets timers: its own if it is a worker, else some worker's. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
