@@ -6987,7 +6987,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Claims the task of a node without unfinished predecessors. The caller must queue the task. */
+/* Claims a node's task for its run: no predecessor is left. The caller must queue the task. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -6995,8 +6995,9 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* A node's task has ended: starts each successor of the node that waits for no other predecessor.
- * The caller counts the end in the group only after this, because then the graph may be freed. */
+/* A node's task has ended: starts the node's successors that wait for no other predecessor. The
+ * caller counts the end in the group only after this, because then the graph may be freed. poisons:
+ * the task was cancelled, so its successors must not run. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7052,7 +7053,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task of the group. Relaxed: its spawn follows, and its end changes this word. */
+/* Counts a task of the group. Relaxed: the task's spawn follows, and its end changes this word. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
@@ -7468,7 +7469,7 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
  * simulated cores, 4 to 16 differ little.) The last searcher finds what the passes missed. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes. JOBS: public jobs. TASKS: tasks in queues, too. SLOTS: in LIFO slots, too. */
+/* What a thief takes. JOBS: public jobs. TASKS: also queued tasks. SLOTS: also tasks in slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* Notifies if the thief or its victim has tasks left. (A searcher does so when it stops.) */
@@ -7581,10 +7582,10 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Steals from a thread that is in a long task: while all threads work, no searcher would. Each turn
- * notes which task one other thread is in. If the next turn finds it in the same task, it steals
- * from that thread. But first this worker runs what its ring held at the earlier turn, or got by a
- * theft since, because those tasks may be older. (Not so in a WSQ_LIFO pool: it empties rings
- * slowly, and keeps no order anyway.) */
+ * notes which task one other thread is in. If the next turn finds that thread in the same task,
+ * this worker steals from it. But first the worker runs what its own ring held at the earlier turn,
+ * or got by a theft since, because those tasks may be older. (Not so in a WSQ_LIFO pool: it empties
+ * rings slowly, and keeps no order anyway.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -8421,8 +8422,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* From here on other threads call this thread. So if this thread looks now whether its wait is
- * over, it misses no end. True: a shutdown has released the wait, which would never end. */
+/* Enters the wait's bucket, so that others call this thread. After this, a look whether the wait is
+ * over misses no end. True: a shutdown has released the wait, which would never end. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8439,8 +8440,8 @@ static bool wsqi_wait_listen(wsqi_wait *wait) {
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
-/* From here on the thread sleeps on this parker. It must check wsqi_wait_called after this, because
- * an earlier call may have given its token to the former parker. */
+/* Lets the thread sleep on this parker. It must check wsqi_wait_called after this, because an
+ * earlier call may have given its token to the former parker. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
@@ -8476,7 +8477,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
  * many idle threads as are on duty, but S never counts a guest or helper as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
-    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
+    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 in wsqi_duty_end follows. */
     wsqi_duty_end(wait->pool);
 }
 
@@ -8626,7 +8627,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     bool quiet, over, stuck;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
-    wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
+    wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: the barrier W5 follows. */
     /* W5: either this thread sees the last task's end in the counts, or the thread that counted the
      * end sees this waiter, and calls it. Pairs with W4. */
     wsqi_fence_sc();
@@ -8715,10 +8716,10 @@ static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) 
     return false;
 }
 
-/* Takes an awaited task for a helper out of the lane that its spawns go to. NULL: there is none, or
- * a WSQ_HIGH task is queued. If the pool has one worker, or is a WSQ_SHARED one, tasks start in
- * order, so only the oldest may be taken. Elsewhere older tasks stay: their spawns have
- * notified. */
+/* Takes an awaited task for a helper out of the lane that its spawns go to. NULL: none, or a
+ * WSQ_HIGH task is queued. If the pool has one worker, or is a WSQ_SHARED one, tasks start in
+ * order, so only the oldest may be taken. Elsewhere older tasks stay: their spawns have notified
+ * workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
@@ -9042,7 +9043,7 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     return true;
 }
 
-/* The function of the future's task: a worker has taken the task from a queue. */
+/* The function of a future's task, for a worker that has taken the task from a queue. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -9176,7 +9177,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     return WSQ_OK;
 }
 
-/* The function of a task made by wsq_go. It has no handle, so no other thread can claim it. */
+/* The function of a task made by wsq_go. No thread has a handle, so none can claim the task. */
 static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
@@ -9235,8 +9236,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 
 /* Claims the future for a worker that waits with its handle, and calls it here. False: another
  * thread has claimed it. First, if the future's entry may be the next of the worker's queue, tries
- * to take it out. *whole returns whether that succeeded: then only the handle refers to the
- * future. */
+ * to take it out. *whole returns whether that worked: then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
@@ -9306,8 +9306,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* The task has a hold until wsqi_spawn_end; this adds a hold for the edge. Relaxed: the
-     * addition is ordered when both holds are taken away (E3). */
+    /* The task has a hold until wsqi_spawn_end; this adds a hold for the edge. Relaxed: the threads
+     * that take the holds away change the same word (E3). */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -9372,7 +9372,7 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (n != 0) wsqi_expose(self, n);
         bottom += n;
         left -= n;
-        wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both */
+        wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 follows */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
         /* J5: either this thread sees the idle worker in S, or that worker, in its last look before
          * it sleeps, finds a public job, or sets the traps again. Otherwise private jobs would stay
@@ -9432,7 +9432,7 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
  * whose jobs are mostly children of the awaited one; then at the worker from which this one stole
  * last; and in every fourth round at all workers, unless guests need its processor. This order
  * matters, because the other job delays this join, and with it the joins that wait for this worker;
- * a related job delays them less. */
+ * a related job delays them less. True: a job has run. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
@@ -9455,7 +9455,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
-    if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: from here on it may be called. */
+    if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: calls may come from here on. */
     /* J7: either this thread sees public jobs, or their owner calls this one. Pairs with J5, I7. */
     wsqi_fence_sc();
     if (help && !guest) wsqi_joiner_mark(pool);
@@ -9675,7 +9675,7 @@ static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     while (pace->step > 1 && pace->step > most) pace->step /= 2;
 }
 
-/* Reads the clock and chooses the next step. Called after some elements, if no grain was given. */
+/* Without a given grain: reads the clock before element `begin`, and chooses the next step. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
@@ -9735,8 +9735,8 @@ typedef struct wsqi_half {
     uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
-/* Runs a range of a loop, in steps. left_ns: its estimated time. cut: it is half of another
- * range. */
+/* Runs a range of a loop, in steps. left_ns: its estimated time. cut: it is half of a longer
+ * one. */
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
@@ -9752,7 +9752,7 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * write to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
-/* Rounds up to a cache line. (Not every compiler can align a variable on the stack to that.) */
+/* Rounds up to whole cache lines. (Not every compiler can align a variable on the stack to one.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Shall half of the range become public before a thief asks? If a grain was given, never. If the
@@ -10362,7 +10362,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
         wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
+            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* visible by P5 */
             any = true;
             if (wsqi_wait_called(wait)) {
                 called = true;
@@ -10378,7 +10378,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
 }
 
 /* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. stopper:
- * it is the thread in wsq_pool_shutdown. */
+ * the caller is the thread in wsq_pool_shutdown. */
 static bool wsqi_still(wsq_pool *pool, bool stopper) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
@@ -10429,7 +10429,8 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
 }
 
-/* The first thread to shut down waits here until the pool is over and its threads have ended. */
+/* Ends the pool: waits until it is over and its threads have ended. The first shutdown calls
+ * this. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a thread that goes to sleep or off duty sees the new phase, or this thread sees
@@ -10493,7 +10494,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     (void)wsqi_wait_block(&wait, NULL);
-    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: another thread stops the pool. */
+    /* Relaxed: a barrier follows in wsqi_pool_stop. Failure: another thread stops the pool. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
         wsqi_wait_park(&wait);
