@@ -8144,9 +8144,9 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will soon take another task:
- * they took two since this was last asked, or one and at most WSQI_LINGER_NS have passed. But no
- * worker lingers beside a searcher, on fewer processors than workers, on one processor, with a
- * driver, or if the user has set a spin_ns that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
+ * they took two since this was last asked, or one and at most WSQI_LINGER_NS have passed. But not
+ * beside a searcher, with a driver, on one processor, or on fewer than there are workers; nor if
+ * the user has set a spin_ns that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -9756,9 +9756,9 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Shall half of the range become public before a thief asks? If a grain was given, never. If the
- * time of the range is known, yes if an element takes longer than WSQI_HEAVY_NS. If the time is
- * unknown, yes if the range is a half (worked_ns is not 0), so that a thief has asked before, and
- * more threads are free than self has public jobs. Free are the searchers, and one thread for each
+ * time of the range is known: yes if an element takes longer than WSQI_HEAVY_NS. If it is unknown:
+ * yes if a thief has asked before, so that the range is a half (worked_ns is not 0), and if more
+ * threads are free than self has public jobs. Free are the searchers, and one thread for each
  * sleeping permit, less one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
