@@ -2019,7 +2019,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
  * here, if no thread has started it; otherwise the worker blocks, and another thread works in its
  * place. A thread outside may call the function here, too, in place of a worker that sleeps.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
- * WSQ_ERR_INVALID: the future is NULL.
+ * WSQ_ERR_INVALID: the future is NULL, or the caller is inside its function.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
@@ -6170,15 +6170,15 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
-/* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. */
+/* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. A thread in
+ * wsq_pool_wait may have seen the count. A worker, too, calls that thread now: the worker may be in
+ * a long job of a wsq_run, for which wsq_pool_wait does not wait, or in a driver's dispatch. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
-    if (self != NULL) {
+    if (self != NULL)
         wsqi_count(&self->counters.spawned, 0u - count);
-    } else {
-        /* Relaxed: no task has run, so only the count matters; wsqi_check_quiet orders it (W4). */
+    else /* Relaxed: no task has run, so only the count matters; wsqi_check_quiet orders it (W4). */
         wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
-        wsqi_check_quiet(pool);
-    }
+    wsqi_check_quiet(pool);
     return WSQ_ERR_INVALID;
 }
 
@@ -6605,7 +6605,9 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
         wsqi_timers *timers = wsqi_timers_of(*where);
-        bool here = (uintptr_t)timers - (uintptr_t)pool->timers < pool->workers * sizeof *timers;
+        uintptr_t offset = (uintptr_t)timers - (uintptr_t)pool->timers;
+        /* A timer that fired in a pool which is gone may point into the middle of these lists. */
+        bool here = offset < pool->workers * sizeof *timers && offset % sizeof *timers == 0;
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
@@ -9185,6 +9187,9 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     /* If a hook gets TASK_END, which names the future's address, the future is freed only after the
      * call; otherwise before it, so that a wsq_go in the call can use the future again. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
+    /* The call may wait for the future's next use, which is not the running task (see
+     * wsqi_task_below), so from here on the frame names no task. */
+    if (!hooked) wsqi_local(wsq_pool_of(ctx))->frame.task = NULL;
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
     if (hooked) wsqi_future_free(wsq_pool_of(ctx), future);
@@ -9275,7 +9280,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* it calls the future here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
-    if (outcome == WSQ_ERR_TIMEOUT) return outcome;
+    if (outcome == WSQ_ERR_TIMEOUT || outcome == WSQ_ERR_INVALID) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
     else wsqi_future_release(pool, future);
@@ -10128,7 +10133,8 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
     unsigned started = wsqi_threads_started(pool), awake = 0; /* `awake` counts stand-ins */
-    for (unsigned i = pool->workers; i < started; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
+    for (unsigned i = pool->workers, made = wsqi_threads_made(pool); i < started && i < made; i++)
+        awake += !wsqi_asleep(wsqi_block(pool, i));
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
             awake, wsqi_guests(wsqi_load_hint(&pool->permits)));
@@ -10465,8 +10471,10 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 
 /* Do all the pool's threads sleep, and is no timer set? Then a thread outside must act first. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
-    for (unsigned i = 0; i < wsqi_threads_started(pool) && !pool->config.caller_runs; i++)
-        if (wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP) return false;
+    unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < started && !pool->config.caller_runs; i++)
+        if (i >= made || wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP)
+            return false;
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 

@@ -634,6 +634,23 @@ static void beside_a_yielder(void) {
     }
 }
 
+/* It has fired in a pool that is gone, whose memory is now the new pool's, laid out differently. */
+static void of_a_pool_that_is_gone(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    atomic_bool rung = false;
+    step alarm;
+    step_new(&alarm, ring_once, &rung);
+    spawn(pool, &alarm);
+    step_asleep(&alarm);
+    wsqi_timers *then = (wsqi_timers *)(void *)((char *)pool->timers + WSQ_CACHELINE);
+    wsqi_store_init(&then->lock, 0u);
+    wsqi_store_init(&alarm.timer.timers, (char *)then + 1);
+    CHECK_EQ(wsq_timer_set(pool, &alarm.timer, &alarm.task, 1), WSQ_OK);
+    CHECK(wsqi_load_rlx(&alarm.timer.timers) != then);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_timer");
     RUN(beside_a_yielder);
@@ -655,5 +672,6 @@ int main(void) {
     RUN(no_memory);
     RUN(others_in_between);
     RUN(pending_at_the_end);
+    RUN(of_a_pool_that_is_gone);
     return test_end();
 }

@@ -148,7 +148,7 @@ static void stats_meanwhile(void) {
 static int waited; /* the gate of all that goes on until wsq_pool_wait has returned */
 static int kind;   /* what the job does */
 
-enum { NOTHING, WAITS, CALLS, KINDS };
+enum { NOTHING, WAITS, CALLS, REFUSED, KINDS };
 
 typedef struct held { wsq_job job; } held;
 
@@ -172,6 +172,9 @@ static void held_run(wsq_ctx ctx, wsq_job *job) {
     } else if (kind == CALLS) {
         explore_check(wsq_submit(pool, call, NULL, &future) == WSQ_OK);
         explore_check(wsq_future_get(future, NULL) == WSQ_OK);
+    } else if (kind == REFUSED) { /* counted for a moment */
+        wsq_task *twice[2] = {&task, &task};
+        explore_check(wsq_spawn_batch(pool, twice, 2) == WSQ_ERR_INVALID);
     }
     explore_meet(&waited, 2);
 }

@@ -146,6 +146,40 @@ static void go(void) {
     end(0);
 }
 
+/* Its memory is free already, so the future that it waits for is in the same place. */
+static void go_get(void *arg) {
+    (void)arg;
+    wsq_future *future = submit(1);
+    /* Another worker may begin it. */
+    while (explore_choose(8) && wsqi_future_open(wsqi_load_rlx(&future->task.state))) wsqi_pause();
+    get(future, 1);
+}
+
+static void go_gets(void) {
+    begin_futures(2, (wsq_config){.order = explore_choose(4) ? WSQ_FIFO : WSQ_LIFO});
+    explore_check(wsq_go(pool, go_get, NULL) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(wsqi_get(&result_of[1]) == 1);
+    end(0);
+}
+
+/* It waits for itself: that is refused, and the handle stays. */
+static void *get_itself(void *arg) {
+    explore_check(wsq_future_get(shared, NULL) == WSQ_ERR_INVALID);
+    explore_check(wsqi_load_rlx(&shared->references) == 2);
+    return arg;
+}
+
+static void own_get(void) {
+    void *result = NULL;
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    explore_check(wsq_submit(pool, get_itself, &result_of[1], &shared) == WSQ_OK);
+    if (explore_choose(2)) explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    while (!wsq_future_done(shared)) wsqi_pause();
+    explore_check(wsq_future_get(shared, &result) == WSQ_OK && result == &result_of[1]);
+    end(0);
+}
+
 /* ---- used again ---- */
 
 static int results[4]; /* plain */
@@ -203,6 +237,8 @@ int main(void) {
     explore_random("compose: many inside", many_inside, 2000);
     explore_random("compose: get against shutdown", get_against_shutdown, 2000);
     explore_random("compose: go", go, 3000);
+    explore_random("compose: a go gets", go_gets, 2000);
+    explore_random("compose: own get", own_get, 2000);
     explore_random("more: futures come back", futures_come_back, 3000);
     explore_random("more: dropped futures come back", dropped_futures_come_back, 2000);
     return explore_end();

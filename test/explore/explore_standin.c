@@ -368,6 +368,29 @@ static void standin_watches(void) {
     end_acts(2);
 }
 
+/* ---- a thread asks what all threads do, while one comes ---- */
+
+static void asks(void *arg) {
+    static FILE *nowhere;
+    wsqi_dump dump;
+    (void)arg;
+    if (nowhere == NULL) nowhere = fopen("/dev/null", "w");
+    dump.pool = pool;
+    dump.file = nowhere;
+    if (explore_choose(2)) wsqi_dump_pool(&dump);
+    else (void)wsqi_waits_for_outside(pool);
+}
+
+static void asked_meanwhile(void) {
+    wsq_config config = {.workers = 1};
+    begin_acts(1, config);
+    explore_start(asks, NULL);
+    spawn_act(0, blocks);
+    spawn_act(1, blocks);
+    asks(NULL);
+    end_acts(2);
+}
+
 /* ---- two threads bring their own blocks, while a worker looks for jobs ---- */
 
 typedef struct small { wsq_job job; } small;
@@ -464,6 +487,7 @@ int main(void) {
     explore_random("compose: two pools", two_pools, 2000);
     explore_random("block: a near stand-in", near_standin, 8000);
     explore_random("block: a stand-in watches", standin_watches, 8000);
+    explore_random("block: asked meanwhile", asked_meanwhile, 2000);
     explore_random("block: two guests", two_guests, 8000);
     if (explore_random("lent: the pool's own threads move", own_threads, 1000) && moved_ever == 0) {
         printf("no point is reached\n"); /* then the other scenario shows nothing */
