@@ -134,7 +134,9 @@ static inline void begin_keeper(int tasks) {
 
 static inline void end_keeper(void) {
     explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
-    for (int i = 0; i < 8; i++) explore_wait_quiet(); /* others wait for such moments, too */
+    /* Others wait for such moments, too: one that lingers, reads old values, and blocks longer. */
+    for (int i = 0; i < 8 || (i < 64 && items[0].done + items[0].cleaned == 0); i++)
+        explore_wait_quiet();
     explore_check(items[0].done + items[0].cleaned == 1);
     explore_pool_end(pool);
 }
