@@ -419,10 +419,12 @@
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it sets
  * the number of these waits, and below 8 KiB that is none.
  *
- * To be safe, set max_standins to the number of waits that may be open at the same time. Or do not
- * wait: return WSQ_PENDING, and continue by a wake, wsq_group_then, wsq_future_then or
- * wsq_task_after. A wait of a task for itself, or for one further down its stack, is refused:
- * WSQ_ERR_INVALID.
+ * To be safe, set max_standins to a few more than the number of tasks that may be, at the same
+ * time, between their first wait or blocking call and their end. Each of these tasks keeps its
+ * thread, also after the wait; and a thread that has ended a task, or dispatches events, is not
+ * free until it sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake,
+ * wsq_group_then, wsq_future_then or wsq_task_after. A wait of a task for itself, or for one
+ * further down its stack, is refused: WSQ_ERR_INVALID.
  *
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
  * and wsq_block_end. Then another thread takes the permit, as in a wait. Without them the call
@@ -462,7 +464,8 @@
  *     15. A pool is not gone before a task that has a predecessor in another pool.
  *     16. At most half of the workers search, once they have looked once.
  *     17. The memory of a pool is bounded by what is alive at the same time.
- *     18. A program whose tasks do not wait for each other in a circle comes to its end.
+ *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
+ *         as many stand-ins as WAITING says.
  *
  * Each promise has its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that
  * the oracle checks in random programs, and programs of test/.
@@ -483,7 +486,7 @@
  *     15. [hangs 10]
  *     16. [hangs 12a]
  *     17. [hangs 9a 9b, oracle memory]
- *     18. [oracle end]
+ *     18. [hangs 15, oracle end]
  *
  * FUTURES. wsq_submit calls a function on some worker and gives you a handle:
  *

@@ -180,6 +180,7 @@ static const struct hang {
     {"14b", behind_a_long_task, 500, true, "a task behind a long one, beside a worker that is never dry"},
     {"14c", timer_beside_pinned, 500, true, "a timer, while a pinned task yields on top of a wait"},
     {"13c", order_beside_block, 500, true, "tasks queued by a worker that blocks for a moment"},
+    {"15", standins_for_tasks, 500, true, "as many stand-ins as tasks that have waited, or blocked"},
 };
 
 enum { HANGS = sizeof hangs / sizeof *hangs };

@@ -1,4 +1,4 @@
-/* hangs_permits.h - faults 13 of hangs.c: a thread that waits, beside the others of its pool. */
+/* hangs_permits.h - faults 13 to 15 of hangs.c: a thread that waits, beside the others of its pool. */
 #ifndef HANGS_PERMITS_H
 #define HANGS_PERMITS_H
 
@@ -158,6 +158,55 @@ static void timer_beside_pinned(void) {
     wsq_pool_wait(pool);
     judge("a task that waits for a timer, below a pinned task that yields, ends after",
           waits->ended - waits->spawned, 5 * MS);
+}
+
+/* ---- 15: tasks that have waited keep their threads ---- */
+
+static item *late_waits;
+
+/* It has waited, and goes on without a permit until `late_waits` is over. */
+static wsq_poll waits_and_goes_on_run(wsq_ctx ctx, wsq_task *task) {
+    item *event = item_make(US);
+    event->pends = true;
+    item_spawn(wsq_pool_of(ctx), event);
+    item_set_timer(wsq_pool_of(ctx), event, 100 * US);
+    wsq_task_wait(&event->task);
+    while (late_waits->ended == 0) compute(10 * US);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static wsq_poll late_waits_run(wsq_ctx ctx, wsq_task *task) {
+    item *event = item_make(US);
+    event->pends = true;
+    compute(300 * US);
+    item_spawn(wsq_pool_of(ctx), event);
+    item_set_timer(wsq_pool_of(ctx), event, 500 * US);
+    wsq_task_wait(&event->task);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static wsq_poll blocks_until_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    while (late_waits->ended == 0) compute(10 * US);
+    wsq_block_end(ctx);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+/* At most one wait is open at a time, but one stand-in is not enough: three tasks may have waited or blocked, and
+ * not ended. */
+static void standins_for_tasks(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 3});
+    wsq_task_fn runs[] = {waits_and_goes_on_run, late_waits_run, blocks_until_run};
+    for (int i = 0; i < 3; i++) {
+        item *one = item_make(0);
+        one->task.fn = runs[i];
+        if (i == 1) late_waits = one;
+        item_spawn(pool, one);
+    }
+    wsq_pool_wait(pool);
 }
 
 #endif /* HANGS_PERMITS_H */
