@@ -146,6 +146,7 @@ check-all: ## run everything: all tests, the sanitizers, a million random progra
 	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
 	echo '# programs'; WSQ_SCALE=125 $(B)/test/stress/programs || failed="$$failed programs"; \
 	echo '# longer'; WSQ_SCALE=10 sh test/run.sh $(TESTS) $(EXPLORE) || failed="$$failed longer"; \
+	for c in spin turns 'hooks list'; do echo "# $$c"; WSQ_CONFIG="$$c" sh test/run.sh $(EXPLORE) || failed="$$failed $$c"; done; \
 	echo "failed:$${failed:- nothing}"; [ -z "$$failed" ]
 
 asan: SAN = -g -O1 -fsanitize=address

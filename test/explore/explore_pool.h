@@ -8,6 +8,23 @@ static inline void explore_short_search(void *worker) {
     ((wsqi_worker *)worker)->pool->spin_rounds = 1;
 }
 
+static void explore_hear(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)event, (void)subject, (void)value;
+    explore_check(worker < EXPLORE_FIBERS || worker == WSQ_OUTSIDE);
+}
+
+/* WSQ_CONFIG names what all pools of a program have beside what their scenarios say: "spin" (searches that last),
+ * "turns" (each task is a turn), "hooks", "list" (of the tasks), or several of them. */
+static inline void explore_pool_configure(wsq_config *config) {
+    static const wsq_hooks hooks = {.event = explore_hear};
+    const char *more = getenv("WSQ_CONFIG");
+    if (more == NULL) return;
+    if (strstr(more, "spin") && config->spin_ns == 0) config->spin_ns = 5000;
+    if (strstr(more, "turns")) config->min_interval = config->max_interval = 1;
+    if (strstr(more, "hooks") && config->hooks == NULL) config->hooks = &hooks;
+    if (strstr(more, "list")) config->list_tasks = true;
+}
+
 /* With what `config` says, which may be zero; one stand-in, or none, unless it does. */
 static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     wsq_pool *pool = NULL;
@@ -15,6 +32,7 @@ static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     if (config.max_standins == 0) config.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF;
     if (explore.fibers == 1) explore_threads = 0; /* the first pool of this execution */
     if (config.max_standins == 0) config.max_standins = 4; /* memory for each is taken every time */
+    explore_pool_configure(&config);
     config.seed = 1 + (uint64_t)explore_choose(4);
     explore_threads_left = EXPLORE_FIBERS;
     explore_before_thread = explore_short_search;
