@@ -42,8 +42,8 @@
  *            about as much as a function call, and a job lives on your stack
  *
  * A task can run a parallel loop, and a parallel loop can spawn tasks. Tasks and jobs are structs
- * of yours, so a spawn, a wake or a fork allocates nothing. A pool without work makes no system
- * call.
+ * of yours, so a spawn, a wake or a fork allocates nothing (MEMORY in >>guide has two exceptions).
+ * A pool without work makes no system call.
  *
  * Do not use wsq for hard real time, for thousands of calls that block at the same time (each needs
  * a thread), or where one thread is enough: a scheduler does not make a simple loop faster.
@@ -183,9 +183,10 @@
  * (>>concepts explains pool, task, job, future, group, edge, stand-in and guest.)
  *
  *     context       wsq_ctx: the top of a job stack, which a function receives and passes on
- *     global queue  where tasks from outside and from full rings wait for any worker. It has a lane
- *                   for every 3 workers, up to 8 lanes; beyond 64 workers one for every 8, up to 16
- *                   (one in all if WSQ_SHARED, WSQ_LIFO or caller_runs). An outside thread uses one
+ *     global queue  where tasks from outside and from full rings wait for any worker. It has one
+ *                   lane for every 3 workers, at most 8; with more than 64 workers one for every 8,
+ *                   at most 16. With WSQ_SHARED, WSQ_LIFO or caller_runs it has only one. A thread
+ *                   outside always uses the same lane
  *     LIFO slot     the place for the one task that a worker has just woken
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
  *     held          a task is held when it is spawned and waits for predecessors
@@ -207,7 +208,7 @@
  *       _shutdown
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              one thread at a time, of a caller_runs pool
- *     wsq_worker_enter              yes       of another pool        (of a lend_only pool only)
+ *     wsq_worker_enter              yes       of another pool. Only a lend_only pool can be entered
  *     wsq_spawn.., _wake, _go,      yes       yes             yes
  *       _submit, _task_after, _timer..,
  *       _cancel, _then, groups, graphs
@@ -215,7 +216,7 @@
  *       _group_wait
  *     wsq_task_done, statistics,    yes       yes             yes
  *       wsq_pool_dump
- *     wsq_cancelled                 no        yes             of the pool only
+ *     wsq_cancelled                 no        yes             says only whether the pool stops
  *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
  *     wsq_budget_take               true      yes             true or false
@@ -251,9 +252,9 @@
  * WSQ_ERR_CLOSED, and you can wait for them.
  *
  * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
- * calling thread; wsq_pool_wait and wsq_task_wait run all there is. One thread at a time works, and
- * others that wait sleep. So the order of the tasks depends only on the seed and the calls (and on
- * the clock, for timers, a driver, and the pieces of loops with a grain of 0): tests want this.
+ * calling thread; a thread in a wait runs tasks until the wait is over. One thread at a time works,
+ * and others that wait sleep. So the order of the tasks depends only on the seed and the calls (and
+ * on the clock, for timers, a driver, and the pieces of loops with a grain of 0): tests want this.
  *
  * YOUR OWN THREADS. A lend_only pool starts no threads either. Up to `workers` threads of yours
  * work for it at the same time: each calls wsq_worker_enter, and stays there until
@@ -290,22 +291,23 @@
  *
  * The attributes of a task are set before its spawn: wsq_task_set_priority, wsq_task_set_worker,
  * wsq_task_set_group, wsq_task_set_revocable, wsq_task_set_cleanup. They stay until they are set
- * anew, and they work in a batch, too. wsq_spawn_on, wsq_group_spawn and wsq_group_spawn_batch set
- * one for a single spawn.
+ * anew, and they work in a batch, too. wsq_spawn_on, wsq_group_spawn and wsq_group_spawn_batch give
+ * a pin or a group to a task that has none, for a single spawn.
  * A zeroed task with a function is ready to use; wsq_task_init is for memory that is not zero.
  *
  * ORDER. wsq_config.order says in which order the tasks of one spawning thread start. With one
- * worker this is exactly the order of the spawns, even if one task spawns thousands. With several
- * workers it is so in a WSQ_SHARED pool, where all workers take from the global queue, one task at
- * a time. Use WSQ_SHARED to replace a thread pool whose queue has an order. Only the starts are in
- * order: if a task waits or blocks, the next one starts before it ends, even with one worker.
+ * worker this is exactly the order of the spawns, even if one task spawns thousands (but not with
+ * WSQ_LIFO). With several workers it is so in a WSQ_SHARED pool, where all workers take from the
+ * global queue, one task at a time. Use WSQ_SHARED to replace a thread pool whose queue has an
+ * order. Only the starts are in order: if a task waits or blocks, the next one starts before it
+ * ends, even with one worker.
  *
  * In a WSQ_SHARED pool a task may wait for an older one, whatever the older one does. But n tasks
  * that block on n workers keep the next task from starting.
  *
- * In the default order, WSQ_FIFO, each worker has a ring and steals from others. One thing is
- * promised there: a task never lies in a ring behind one that the same outside thread spawned
- * later, unless a stand-in left it there. (See also its declaration.)
+ * In the default order, WSQ_FIFO, each worker has a ring and steals from others. With several
+ * workers one thing is promised there: if a thread outside spawns one task before another, the
+ * first one does not lie behind the second one in a ring, unless a stand-in left it there.
  *
  * Where tasks spawn others, as in a tree, use WSQ_LIFO: there a worker runs the newest task first,
  * so few tasks wait at the same time, and their memory stays in the cache. In the default order all
@@ -319,7 +321,8 @@
  * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
  * is nothing else to do, and in every 16th turn. A running task is never interrupted.
  *
- * PINNING. wsq_spawn_on pins a task to one worker, which is woken for it. Nobody steals the task.
+ * PINNING. wsq_spawn_on pins a task to one worker, which is woken for it. No thread steals the
+ * task.
  *
  * Neither priorities nor pins starve other tasks. Of 16 tasks in a row on one worker at most 15 are
  * WSQ_HIGH; of the rest, at most every second one is pinned, as long as there are others. Every
@@ -330,7 +333,7 @@
  * a group. If the task has not started, is pending, or is held, its function is not called any
  * more. Its cleanup is called instead, and its waiters get WSQ_ERR_CANCELLED. A task that runs goes
  * on, and can ask wsq_cancelled whether to return early. A pool keeps no list of a group's tasks,
- * so wsq_group_cancel wakes none: wake those that are pending, or wsq_group_wait waits on.
+ * so wsq_group_cancel wakes none: wake those that are pending, or wsq_group_wait goes on to wait.
  *
  * The result `true` means: the function will not run any more. This is known immediately for a
  * future, and for a task that is pending or held. For a queued task it is known only if the task is
@@ -377,10 +380,10 @@
  * return WSQ_ERR_INVALID there. The tasks that it wakes start in that order, as if they were
  * spawned. It must not take a lock that a task holds while it spawns or wakes.
  *
- * If a thread is idle, it hears of an event immediately, or 0.5 ms later while the thread that
- * heard of the last one is still in a task. If all workers are busy, one of them looks in each
- * turn: about every ms if tasks are short. A pool that sleeps in its driver makes no other system
- * call.
+ * If a thread is idle, it hears of an event immediately. But while the thread that heard of the
+ * last event is still in a task, an idle thread hears of the next one 0.5 ms later. If all workers
+ * are busy, one of them looks in each turn: about every ms if tasks are short. A pool that sleeps
+ * in its driver makes no other system call.
  *
  * In a caller_runs pool the thread that waits for the pool waits in the driver. wsq_pool_run_one
  * looks if no task can run and, while tasks can, once in about 20 calls. In a lend_only pool
@@ -388,23 +391,25 @@
  * to dispatch; a WSQ_CANCEL does not wait for them. The driver must outlive wsq_pool_destroy. It is
  * never called in a child of fork().
  *
- * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It first
- * runs the awaited task itself, once, if that is in its own slot or queue (for a future: wherever
- * it is queued) and has not started. Of an awaited group it runs, one after the other, the tasks
- * that are there. It runs none in a wait with a time-out, which that could exceed. Then it blocks,
- * and another thread takes its permit: an idle one, or a stand-in, which is started when it is
- * first needed, up to max_standins of them.
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
+ * first runs the awaited task itself, if the task has not started and lies in the worker's own slot
+ * or queue (a future: wherever it is queued). Of an awaited group the worker runs the tasks that
+ * lie there. In a wait with a time-out it runs none, because a task could take longer. Then it
+ * blocks, and another thread takes its permit: an idle one, or a stand-in. A stand-in is started
+ * when it is first needed; there are at most max_standins.
  *
  * A thread outside first runs the awaited task or future, or tasks of the awaited group, itself, in
  * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
- * it sleeps. (Its spawns wake a worker all the same, unless one is awake.) It only sleeps in a wait
- * with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may need what only the pool's
- * own threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default.
+ * it sleeps. (Its spawns wake a worker all the same, unless one is awake.) It runs nothing, and
+ * just sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may need
+ * what only the pool's own threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the
+ * default.
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
- * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time, and yields if the
- * wait has no time-out. (With one, it does not look if the machine has one processor.) After four
- * useless looks in a row, only one of 16 waits for a pool looks.
+ * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time. If the wait has
+ * no time-out, the thread yields its processor; if the wait has one, the thread does not yield, and
+ * on a machine with one processor does not look. After four useless looks in a row, only one of 16
+ * waits for a pool looks.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
@@ -416,52 +421,55 @@
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
  *
- * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it sets
- * the number of these waits, and below 8 KiB that is none.
+ * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it limits
+ * the number of these waits, and with less than 8 KiB none runs a task.
  *
- * To be safe, set max_standins to a few more than the number of tasks that may be, at the same
- * time, between their first wait or blocking call and their end. Each of these tasks keeps its
- * thread, also after the wait; and a thread that has ended a task, or dispatches events, is not
- * free until it sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake,
- * wsq_group_then, wsq_future_then or wsq_task_after. A wait of a task for itself, or for one
- * further down its stack, is refused: WSQ_ERR_INVALID.
+ * To be safe, count the tasks that have begun to wait or to block and have not ended, at the moment
+ * when they are most, and set max_standins to a few more. Each of these tasks keeps its thread,
+ * also after the wait; and a thread that has ended a task, or dispatches events, is not free until
+ * it sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake, wsq_group_then,
+ * wsq_future_then or wsq_task_after. A wait of a task for itself, or for one further down its
+ * stack, is refused: WSQ_ERR_INVALID.
  *
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
- * and wsq_block_end. Then another thread takes the permit, as in a wait. Without them the call
- * holds the worker, and what it has queued. So `workers` is no limit for tasks that block this way:
- * recipes/limit.c is. A function of wsq_go or wsq_submit gets no ctx; if it blocks, it calls
- * wsq_run, whose function gets one, or is a task instead.
+ * and wsq_block_end. Then another thread takes the permit, as in a wait: an idle one, or a
+ * stand-in. So more tasks than `workers` can block at the same time, and `workers` does not limit
+ * them; recipes/limit.c does. If no stand-in is left, the pool works with one thread less. Without
+ * the two calls, the worker is blocked with its permit, and its queued tasks wait until others
+ * steal them. A function of wsq_go or wsq_submit gets no ctx; if it blocks, it calls wsq_run, whose
+ * function gets one, or is a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep.
  *     1.  A queued task that an idle worker may run starts immediately.
- *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise
- *         0.5 to 1 ms later if its waker goes on and a worker is idle.
+ *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
+ *         if its waker goes on and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
  *         tasks before it in a ring.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
- *         front of that queue. Tasks that were spawned or woken on it go to the end, once: after
- *         that no younger task overtakes them.
- *     6.  With one worker, the tasks of one thread start in the order of their spawns, also beside
- *         tasks that yield.
+ *         front of that queue. Tasks that were spawned or woken on it go to the end, only once:
+ *         after that no younger task overtakes them.
+ *     6.  With one worker, except with WSQ_LIFO, the tasks of one thread start in the order of
+ *         their spawns, also beside tasks that yield.
  *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16.
  *     8.  A pinned task starts immediately if its worker is idle or waits in its own pool, but not
  *         inside a join.
  *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
  *         also inside a wait, if one of WSQ_GUESTS blocks is free.
- *     10. A task beside a worker that sleeps in a join starts immediately, but no task starts while
- *         jobs use all permits.
- *     11. A wait returns immediately after the end of what it waits for, or at its deadline, and
- *         after the end of what runs inside it: a pinned task, or without stand-ins any task or
- *         job; without a time-out also what it waits for.
+ *     10. If a worker sleeps in a join, another thread starts a queued task immediately. But no
+ *         task starts while jobs use all permits.
+ *     11. A wait returns immediately after the end of what it waits for, or at its deadline. If a
+ *         task or job runs inside the wait by then, the wait returns at its end: a pinned task,
+ *         what a wait without a time-out waits for, or, without stand-ins, any task or job.
  *     12. While a worker is idle, a timer fires about 50 us late; else in the next turn of a
  *         worker, or before the next pinned task of a worker that waits or has no permit.
  *     13. While a worker is idle, one waits in the driver. Else a worker looks in its next turn, or
  *         before a pinned task, as for a timer.
  *     14. A thread that was dismissed leaves as soon as its task returns.
- *     15. A pool is not gone before a task that has a predecessor in another pool.
+ *     15. The end of a pool, other than by WSQ_CANCEL, waits for its tasks that come after a task
+ *         of another pool.
  *     16. At most half of the workers search, once they have looked once.
  *     17. The memory of a pool is bounded by what is alive at the same time.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
@@ -532,7 +540,7 @@
  *
  * Tasks that wait for each other in a circle, or for a task that nobody spawns, never start. When
  * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown waits on.
+ * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown goes on to wait.
  *
  * GRAPHS. A wsq_graph runs the same tasks again and again, in the order that its edges say. Nodes
  * and edges are members of structs of yours, and stay from run to run.
@@ -564,14 +572,17 @@
  * A grain of 0 is as many elements as take about 10 us, measured while the loop runs, and fewer
  * towards the end, where the last elements may be heavy. A loop with a grain of 0 wakes a sleeping
  * worker only if what is left takes longer than about 10 us. It learns that from its first element,
- * or in its first microsecond. With at most 4 elements for each worker it wakes one immediately.
- * Give a grain of 1 if a few elements among many light ones take very long.
+ * or in its first microsecond. One exception: a loop with at most 4 elements for each worker wakes
+ * one immediately. Give a grain of 1 if a few elements among many light ones take very long.
  *
  * wsq_reduce does the same, with a partial result for each piece that was given away, and combines
  * the partial results from left to right. So `combine` must be associative, but need not be
  * commutative. Floating-point sums are not quite associative: to get the same bits in each run, set
- * wsq_reducer.fixed. When a body has found what the loop looked for, or met an error, it calls
- * wsq_loop_stop: pieces that have not begun are left out.
+ * wsq_reducer.fixed.
+ *
+ * To stop early (found, or an error), a body calls wsq_loop_stop: pieces that have not begun are
+ * left out, and calls that run go on. What was found goes into an atomic variable of yours, or into
+ * the partial result of a wsq_reduce.
  *
  * QUEUES. The two queues work without a pool. A wsq_ring is first in, first out, and holds up to
  * WSQ_RING_CAPACITY items: its owner pushes and pops, and thieves move half of them into rings of
@@ -676,17 +687,22 @@
  *                                  may be allocated
  *     wait for one task, or some?  wsq_task_wait, wsq_group_wait, wsq_future_get; each has a form
  *                                  with a time-out (_for)
- *     set a time-out, a deadline?  wait with a time-out, cancel, and wait again before the memory
- *                                  goes: recipes/deadline.c. A future's handle can be cancelled
- *                                  and dropped instead. For a task that waits, a timer:
- *                                  recipes/timeout.c
+ *     set a time-out, a deadline?  (timeout) wait with a time-out. If it is up, cancel the task,
+ *                                  and wait again before its memory goes: recipes/deadline.c. A
+ *                                  future can be cancelled and dropped instead. A function that
+ *                                  runs is not interrupted: it asks wsq_cancelled. For a task that
+ *                                  returns WSQ_PENDING, a timer: recipes/timeout.c
+ *     retry later?                 a timer with the delay, then WSQ_PENDING: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
  *                                  level and wsq_group_set_parent; then wsq_group_cancel:
- *                                  recipes/deadline.c, recipes/request.c. If some may be pending,
+ *                                  recipes/deadline.c, recipes/request.c. Tasks that run ask
+ *                                  wsq_cancelled. If some may be pending, also in the groups below,
  *                                  keep all in an array, and wake all after the cancel:
  *                                  for (i = 0; i < n; i++) wsq_wake(&tasks[i]);
+ *     return an error?             a task puts it into its own struct; its waiter sees it. Of many
+ *                                  tasks: wsq_group_fail, wsq_group_error
  *     allow at most 4 downloads?   recipes/limit.c (concurrency). A pool with `workers = 4` is no
  *                                  limit: where tasks wait, or block between wsq_block_begin and
  *                                  _end, stand-ins add threads. For tasks that return WSQ_PENDING:
@@ -694,30 +710,37 @@
  *     push back when full?         (backpressure) recipes/limit.c refuses, recipes/bounded.c lets a
  *                                  thread wait, recipes/channel.c a task. examples/wsq_queue.h, a
  *                                  file to copy, refuses or lets a thread wait, as you choose.
- *                                  wsq_pool_pending says how much there is
- *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
+ *                                  wsq_pool_pending says how much there is. A pool itself has no
+ *                                  bound: its queue links the tasks, so wsq_spawn never says "full"
+ *     limit the threads?           at most workers + max_standins exist (HOOKS in >>guide), and
+ *                                  `workers` of them run queued tasks
+ *     make a call that blocks?     read(), a query, a lock: wsq_block_begin, wsq_block_end. A
+ *                                  stand-in keeps the core busy
  *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
  *                                  that pool, and the main thread calls wsq_pool_run_one
- *     use a GUI or game loop?      the same, once for each frame or event: recipes/gui.c
+ *     use a GUI or game loop?      (callback) the same, once for each frame or event:
+ *                                  recipes/gui.c. A loop that sleeps must be woken after the spawn,
+ *                                  by an event of the toolkit's: SDL_PushEvent, postEvent
  *     wait in a GUI's main loop?   do not: the worker's task ends with a spawn into the main
- *                                  thread's pool: recipes/gui.c. It then returns WSQ_GONE if the
- *                                  spawned task may free both. Or ask wsq_task_done,
- *                                  wsq_group_pending or wsq_pool_wait_for(pool, 0)
+ *                                  thread's pool: recipes/gui.c. If the spawned task may free the
+ *                                  worker's task, too, the latter returns WSQ_GONE. Or ask
+ *                                  wsq_task_done, wsq_group_pending, wsq_pool_wait_for(pool, 0)
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
  *                                  On the main thread, without others: recipes/main_polls.c
- *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
+ *     use epoll, libuv, GLib?      the task returns WSQ_PENDING, and the loop calls wsq_wake, on
  *                                  any thread: recipes/epoll.c. Without a thread for the loop: a
- *                                  driver
+ *                                  driver: recipes/uv.c, recipes/glib.c. To tell the loop that a
+ *                                  task is done: uv_async_send, g_main_context_invoke
  *     handle signals?              a thread that waits for them calls wsq, a handler must not:
  *                                  recipes/signals.c
  *     repeat every second?         a task that sets its next timer and returns WSQ_PENDING:
  *                                  recipes/periodic.c
  *     let the caller help?         wsq_run; with caller_runs, wsq_pool_wait and wsq_pool_run_one
  *     give a task a priority?      wsq_task_set_priority: three levels: recipes/priority.c
- *     run tasks in order?          one at a time: recipes/strand.c. To start them in order: one
- *                                  worker, or WSQ_SHARED. To write results in order:
- *                                  recipes/writer.c
+ *     run tasks in order?          one at a time: recipes/strand.c. To start them in order:
+ *                                  WSQ_SHARED, or one worker without WSQ_LIFO. To write results in
+ *                                  order: recipes/writer.c
  *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
  *                                  later one is spawned
  *     run a graph again and again? wsq_graph: recipes/graph.c
@@ -747,6 +770,7 @@
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
+ *     stop a loop early?           wsq_loop_stop in the body (LOOPS in >>guide)
  *     nest loops?                  call wsq_for in a body, with the ctx that this body or task
  *                                  has got: recipes/nested.c
  *     get the same sum each time?  wsq_reducer.fixed: the same bits, however many workers
@@ -757,8 +781,11 @@
  *     hold a mutex in a task?      within one run: LOCKS in >>host
  *     call fork()?                 the child may only destroy its copy of the pool, and make a new
  *                                  one: FORK() in >>guide
- *     use it in a library?         copy (vendor) wsq.h into it; the program and other libraries may
- *                                  have copies of their own: LIBRARIES in >>host, recipes/library.c
+ *     use it in a library?         copy (vendor) wsq.h into it, and do not include it in a header
+ *                                  for others. A shared library needs no more; a static one uses
+ *                                  WSQ_STATIC: LIBRARIES in >>host, recipes/library.c
+ *     use C++ lambdas?             examples/wsq.hpp, a header to copy (C++17): lambdas, futures,
+ *                                  exceptions, algorithms; coroutines: wsq_coroutine.hpp
  *     use MPI, foreign threads?    its callbacks spawn and wake, on any thread. One pinned task
  *                                  asks what must be asked: examples/mpi
  *
@@ -772,8 +799,9 @@
  *                                  recurse
  *     starve a low priority?       no: a WSQ_LOW task runs in every 16th turn, about every 16 ms,
  *                                  also while others wait
- *     leave work near idle cores?  no, but for a task that was just woken: up to 1 ms; PROGRESS
- *                                  has the bounds
+ *     leave work near idle cores?  no, with two exceptions: a task that was just woken, for up to
+ *                                  1 ms; and what a job has forked, until its next fork or join.
+ *                                  PROGRESS has the bounds
  *     lose wake-ups?               no: each rule of >>idle is checked under weak memory orders
  *
  * --------------------------------------------------------------------------
@@ -808,8 +836,8 @@
  * must remember belongs in its struct. During a join or a wait, other work runs on the same thread:
  * jobs in a join; in a wait what it waits for, tasks pinned to the worker and, without a stand-in,
  * any task. That work may change the variable, and what an array holds for this wsq_worker_index.
- * And a thread outside may run a task that it waits for (WAITING), where no pinned task has set the
- * variable; a hook at WSQ_EVENT_START prevents that.
+ * And a thread outside may run a task that it waits for (WAITING). If your pinned tasks set the
+ * variable on each worker, it is not set there. A hook at WSQ_EVENT_START prevents this.
  *
  * EXIT. Call wsq_pool_destroy before main returns or exit() is called: the workers would go on, and
  * use objects that the exit handlers destroy. A task may call exit(), and the process ends; but the
@@ -832,8 +860,9 @@
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
  * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
  * contended blocks workers. If the wait for it is long, take it between wsq_block_begin and
- * wsq_block_end, which never waits; better, let one task own the data, and send it work. Keep no
- * mutex during a join or a wait if what runs there (THREAD-LOCAL VARIABLES) takes it, too.
+ * wsq_block_end. (wsq_block_end never waits, so you may hold the mutex there.) Better, let one task
+ * own the data, and send it work. Keep no mutex during a join or a wait if what runs there
+ * (THREAD-LOCAL VARIABLES) takes it, too.
  *
  * --------------------------------------------------------------------------
  * >>trouble
@@ -1308,9 +1337,9 @@ typedef struct wsq_tune {
 
 /* ---- the pool ---- */
 
-/* In which order the tasks that one thread has spawned start; see ORDER in >>guide. A new WSQ_FIFO
- * pool of at most 15 workers starts tasks from outside in order, as long as its tasks take 20 us or
- * more on average, and fewer than 16 for each worker are waiting. */
+/* In which order the tasks that one thread has spawned start; see ORDER in >>guide. (Not a promise:
+ * a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order while its tasks take 20
+ * us or more on average, and fewer than 16 for each worker are waiting.) */
 typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
                 * With one worker: exactly in the order of the spawns */
@@ -1434,10 +1463,10 @@ typedef struct wsq_config {
                                  * work before it sleeps; 0: about 15 us (on one processor it looks
                                  * twice), less if recent searches found nothing, or if half of the
                                  * workers look already; WSQ_SPIN_OFF: it looks once. It also looks
-                                 * once if a thread outside has run a task in its wait since the
-                                 * last search. If these tasks are at most 60 us apart, and spin_ns
-                                 * is 0 or at least 60 us, one worker looks for 60 us after each.
-                                 * (Waiting threads outside do not heed this: WAITING in >>guide) */
+                                 * once after a thread outside has run a task in its wait. But if
+                                 * these runs follow each other within 60 us, and spin_ns is 0 or at
+                                 * least 60 us, one worker looks for 60 us after each. (How long a
+                                 * thread outside looks: WAITING in >>guide) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1514,7 +1543,7 @@ typedef enum wsq_priority {
 } wsq_priority;
 
 /* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
- * owns the memory, which must stay until the task is done; wsq_task_init sets it up, and the
+ * owns the memory: MEMORY in >>guide says when it may go. wsq_task_init sets the task up, and the
  * members are for the scheduler. */
 typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
@@ -1850,8 +1879,9 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
 
 /* This queues the task: a worker will call its function soon. Any thread may call this. What the
  * caller wrote before is visible to the function. The task's memory must stay until the task is
- * done; a task that is done may be spawned again, once no thread waits for its former end any more.
- * After an error the task is unchanged.
+ * done, and no thread waits for it, wakes it or cancels it any more; then it may also be spawned
+ * again. A spawn needs no memory: if the queue of a WSQ_LIFO pool cannot grow, the task goes to the
+ * global queue. After an error the task is unchanged.
  * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
  * or it is pinned to a worker that the pool lacks, or in a group of another pool; or an argument is
  * NULL.
@@ -1931,9 +1961,8 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * Until `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
  * second time; it must not return WSQ_GONE. No thread may wait for an earlier run of `task` any
  * more. The predecessor may belong to another pool. If the pool of `task` is shut down meanwhile,
- * the end of the predecessor cancels `task`. The worker that ends the predecessor uses the pool of
- * `task` until it has counted that end: destroy that pool only after you have waited for the
- * predecessor's pool.
+ * the end of the predecessor cancels `task`. The end of that pool waits for `task`, except after a
+ * WSQ_CANCEL: then destroy that pool only after you have waited for the predecessor's pool.
  * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 - 2 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
@@ -1977,10 +2006,10 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
  * WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way goes on, and can ask
  * wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is cancelled. This does
  * nothing for a task that is done or was never spawned. Any thread that knows that the task's
- * memory is there may call this. It returns true if the function will not be called any more, and
- * the task did not end by itself: this call has cancelled it, or an earlier one. False: it is too
- * late, because the function has been called, and the task does not wait for a wake. For a task
- * that is not revocable, false may also mean that it was not clear whether the function has been
+ * memory is there may call this.
+ * True: this call, or an earlier one, has cancelled the task; its function will not be called any
+ * more. False: the function runs, or the task has ended by itself. For a queued task that is not
+ * revocable, the result may also be false because it is not known yet whether the function has been
  * called; wsq_task_wait tells later. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
@@ -2065,7 +2094,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
 /* This puts the group below `parent`: when the parent is cancelled, so is the group, with all that
  * is below it. A group that is cancelled or fails does nothing to its parent, and a wait for the
  * parent does not wait for the group. The parent may belong to another pool. It must stay as long
- * as the group is in use; so it does if a task of the parent waits for the group. NULL: no parent.
+ * as the group is in use. (If a task of the parent waits for the group, it does.) NULL: no parent.
  * The owner of the group may call this, after wsq_group_init and before the group is used.
  * WSQ_ERR_INVALID: the group is NULL, or is the parent or above it. */
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent);
@@ -2089,9 +2118,9 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * place, and the worker runs only tasks that are pinned to it. A thread outside runs tasks of this
  * group that no worker has taken yet, while a worker sleeps: in its place, and with the index of a
  * guest.
- * A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL shutdown, too, the wait
- * lasts until the group's tasks have ended, except those that are pending or held. It may last
- * until every running task of the pool, of any group, has returned or waits.
+ * A group may lie on the stack of a task that waits for it, unless its tasks may be pending or held
+ * in a WSQ_CANCEL shutdown. There the wait ends before these, after all other tasks of the group.
+ * It may last until every running task of the pool, of any group, has returned or waits.
  * WSQ_ERR_CANCELLED: the group or one of its tasks was cancelled since wsq_group_init, or the pool
  * was shut down before all tasks ran. None runs any more. If the pool was not shut down, none is
  * left. After a shutdown some may still be pending or held (wsq_group_pending counts them), and
@@ -2172,9 +2201,9 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
 
 /* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
  * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, also
- * inside a task or another run. If WSQ_GUESTS runs are under way already, or there is no memory for
- * one more than ever before, then for a caller outside the pool `fn` runs as a task while the
- * caller waits, and for a worker `fn` runs without help.
+ * inside a task or another run. If WSQ_GUESTS runs are under way already, or memory lacks for a
+ * further one, a caller outside the pool has `fn` run as a task, and waits; and a worker runs `fn`
+ * without help.
  * After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
@@ -2187,7 +2216,8 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
  * all calls are done, or wsq_loop_stop was called and the calls that ran then are done. `ctx` is
  * the caller's own. One call gets at most `grain` elements; between two calls the loop gives away
  * half of what is left if a worker is idle. A grain of 0 chooses as many elements as take about
- * 10 us, measured while the loop runs, and fewer towards its end; a shorter loop wakes nobody. */
+ * 10 us, measured while the loop runs, and fewer towards its end. LOOPS in >>guide says which loops
+ * wake a sleeping worker. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
