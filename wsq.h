@@ -2676,14 +2676,14 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Claims every item: to thieves this looks like a steal under way. R3: the last thief has made
-     * its copies, so its slots may be reused. (The next wsqi_ring_room cannot order this: it reads
+     * its copies, so its slots may be reused. (The next wsqi_ring_room does not show that: it reads
      * the head that this thread stores below.) Pairs with R4. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
     /* R1: a thief that reads this tail sees the items below it. A thief that read the head before
-     * the spill can still succeed, because the store below puts that head back. To this thief only
-     * this release shows the newest items. */
+     * the spill can still succeed, because the store below puts that head back. But that head does
+     * not show it the newest of these items; only this release does. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. Otherwise two
      * thieves with the old tail, one after the other, could take items that have moved. Pairs with
@@ -2702,8 +2702,8 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
  * oldest; the others go into `self`. NULL: the victim is empty, or another thread takes items. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* This thread takes no more items than its own ring has room for. Even an empty ring may lack
-     * room, because another thief may still be copying from it. */
+    /* This thread takes one item to return, and no more others than its own ring has room for. Even
+     * an empty ring may lack room, because another thief may still be copying from it. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head, so tail - head does not
      * underflow. Pairs with R6 and R7. */
@@ -3837,8 +3837,8 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
     /* D4: the thread that moves top gets the last item. Then the deque is empty: the new top equals
-     * bottom, which stays. Release: a thief that sees the new top sees this bottom, too. With an
-     * older, higher bottom the thief would take an item that the owner has already popped. */
+     * self->bottom, which stays. Release: a thief that sees the new top sees that bottom, too. With
+     * an older, higher bottom the thief would take an item that the owner has already popped. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3873,11 +3873,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
  *             has queued it, and it runs again) -> done (its run ends, or a thread cancels it)
  *   thread    at work -> searching -> idle (its permit sleeps) -> searching (it is woken with a
- *             permit, or wakes up by itself, with a permit if one sleeps) -> at work. In between it
- *             may be lingering: its permit sleeps, but S counts it as a searcher.
- *             at work -> blocked (in a wait, a join or a call) -> at work. If then no permit is
- *             left, it works on without one -> seeking a permit, in a seat -> searching or idle.
- *             A stand-in: coming (its thread is new) -> idle. See >>thread
+ *             permit, or wakes up by itself, with a permit if one sleeps) -> at work. Before it is
+ *             idle, a searcher may linger: its permit sleeps, but S counts it as a searcher.
+ *             at work -> blocked (in a wait, a join or a blocking call) -> at work. If no permit is
+ *             left then, it works on without one -> seeking a permit, in a seat -> searching or
+ *             idle. A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
  *             during a drain) -> cancelling (the drain is over) -> over (a thread finds that no
@@ -3889,13 +3889,13 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 
 /* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
  * If none is free, a run from outside becomes a task, a nested run's forks run immediately, and a
- * helper only waits. Besides these, WSQ_GUESTS blocks are for tasks that run inside a wait. */
+ * helper only waits. Besides these, a pool has WSQ_GUESTS others, for tasks inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS the first three remain:
+/* The counters of wsq_stats, without queue_depth. WSQ_NO_STATS keeps the first and the last line:
  * wsq_pool_wait adds up `spawned` and `finished`; `run` tells other threads that a task began. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
@@ -3965,7 +3965,7 @@ typedef struct wsqi_frame {
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
     struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
-    wsq_ctx floor;            /* where the jobs of this task or job begin; joins raise it */
+    wsq_ctx floor;            /* where its jobs begin on the job stack; a waiting join raises it */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
@@ -3981,9 +3981,9 @@ typedef struct wsqi_marks {
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
-    uint64_t start; /* the time of the last turn; 0: the worker has run dry since */
-    uint64_t run;   /* counters.run at the last turn */
-    bool oldest;     /* WSQ_LIFO: the last turn looked in the ring, the next one in the deque */
+    uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: it does not */
+    uint64_t run;   /* counters.run at `start` */
+    bool oldest;     /* WSQ_LIFO: the last turn looked in the ring; the next looks in the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* own ring's tail at that look, or after the last theft, if that was later */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
@@ -4035,13 +4035,13 @@ struct wsqi_worker {
     wsqi_turn turn;       /* owner */
     uint32_t looks; /* owner: 16 * ended streaks of WSQ_HIGH tasks + tasks of the current streak */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
-    uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
+    uint32_t help_depth;  /* owner: how many joins on its stack wait for a stolen job */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork: the job stack was full */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner: the ring of the only worker overflowed (wsqi_order_keep) */
+    bool spilled;         /* owner: the ring of a pool's only worker overflowed; wsqi_order_keep */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -4062,7 +4062,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    uint32_t beside;  /* owner: wakes for jobs, in a row, that left it on its waker's processor */
+    uint32_t beside;  /* owner: how often in a row it was woken for jobs on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
@@ -4163,8 +4163,8 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
     wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
-    /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block whose thread had the
-     * driver last), + 1 if that thread still has it, or + WSQI_HEARD. A thread takes it by CAS */
+    /* 0: no thread has had the driver yet. Else 4 * (1 + index of its last thread's block), + 1 if
+     * that thread still has it, or + WSQI_HEARD if that thread left after events. Taken by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
@@ -4242,8 +4242,8 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->threads_made);
 }
 
-/* Returns the number of workers and of stand-ins whose thread exists or is being made. (A lend_only
- * pool's workers count even while no thread is lent. A stand-in that failed to start does not.) */
+/* Returns the number of all workers, and of stand-ins whose thread exists or is being made. (A
+ * worker counts even while no thread is lent to it. A stand-in that failed to start does not.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
     return pool->workers + wsqi_load_fenced(&pool->started);
 }
@@ -4264,7 +4264,7 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
 }
 
 /* Returns the block with the index n - 1 if there is one and it is not `self`; else NULL. n is 0,
- * or 1 + the index of a block, as it was noted in `self`, perhaps long ago. */
+ * or 1 + the index of a block, as `lead` or a job's `thief` noted it, perhaps long ago. */
 static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     bool other = n != 0 && n - 1 != self->index && wsqi_block_known(self->pool, n - 1);
     return other ? wsqi_block(self->pool, n - 1) : NULL;
@@ -4433,18 +4433,18 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            that do not fit into a ring. Each worker has one, its inbox, for tasks pinned to it.
  *            A lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
- *            are older than those in `incoming`; but marked tasks in `incoming`, which come back
- *            from a ring, are older still, and go to the front of `ready`. Consumers take the
- *            oldest task of `ready`.
- * Writers:   incoming: producers push, the lock's holder takes all. outside, count: any thread, by
- *            read-modify-write. helped: any thread. The rest: the lock's holder.
+ *            are older than those in `incoming`; but marked tasks there, which were put back, are
+ *            older still, and go to the front of `ready`. Consumers take the oldest of `ready`.
+ * Writers:   incoming: producers push; the lock's holder or a helper (wsqi_take_newest) takes all.
+ *            outside, count: any thread, by read-modify-write. helped: any thread. The rest: the
+ *            lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
  *            spill into `ready` under the lock, which makes a spawn slower (bench/README, "Tried").
  * ========================================================================== */
 
 /* Marks a task: a queue then holds the task's address + 1. A thread marks a task that it takes from
- * the global queue, but does not run yet: in its ring, or in a lane's `incoming` if it puts the
- * task back. A marked task is older than the tasks in `ready`, so it goes in front of them. */
+ * the global queue, but does not run yet. It puts the task into its ring, or back into a lane's
+ * `incoming`. A marked task is older than the tasks in `ready`, so it goes in front of them. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
@@ -4552,8 +4552,8 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* With one lane, the global queue's tasks start in order. Marked tasks in `incoming` are older
-     * than those in `ready`, so then `incoming` is collected each time. */
+    /* With one lane, `incoming` is collected each time, so that the global queue's tasks start in
+     * order: marked tasks in `incoming` are older than those in `ready`. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4778,12 +4778,12 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
- * guest. A thread that may have ended the last task calls this before it begins or resumes a job:
- * that may be a long job of a wsq_run, for which wsq_pool_wait must not wait. */
+ * guest. A thread that may have ended the last task does this before it begins or resumes a job:
+ * the job may be a long one of a wsq_run, for whose end wsq_pool_wait must not wait. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* Without a guest no look is needed. A job belongs to a task that has not ended, or to a
-     * wsq_run from outside, whose guest S counts. A thread that has stolen the guest's job sees
-     * that (J2). */
+    /* Without a guest no look is needed, because the job then belongs to a task that has not ended.
+     * During a wsq_run from outside S counts a guest. A thread that has stolen the guest's job sees
+     * the guest in S (J2). */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -5132,8 +5132,8 @@ enum { WSQI_WAKES = 4 };
  * woken. Both were slower (bench/sim/README, "Figures"). */
 enum { WSQI_TAKEN = 2 };
 
-/* Returns a worker that has a public job, or NULL. Each worker that it passes without one is asked
- * to publish a job. The caller has passed a full barrier. */
+/* Returns a worker that has a public job, or NULL. It asks each worker before that one, which has
+ * none, to publish a job. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
@@ -5347,7 +5347,7 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
-/* The watcher stops, but goes on if there is something to watch. Returns whether it goes on. */
+/* The watcher stops, unless there is something to watch. Returns whether it goes on. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
     /* I10: until this store, other threads relied on this watcher. So it looks once more. */
     wsqi_store_sc(&self->pool->watcher, 0u);
@@ -5578,9 +5578,10 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* The owner, about to sleep, takes a free driver if it had the driver last, has run a task since
- * its last sleep, or all permits sleep. (s: the value of S.) Otherwise it leaves the driver to its
- * last thread, which mostly comes back soon: a change would cost each event a wake-up. */
+/* The owner is about to sleep. It takes the driver, if that is free, in three cases: it had the
+ * driver last, it has run a task since its last sleep, or all permits sleep (s: the value of S).
+ * Otherwise the driver stays free for its last thread, which mostly comes back soon. If another
+ * thread took it each time, each event would cost the wake-up of that thread. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5683,8 +5684,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* No thief fills it, so NULL stays. */
-    /* I11: either the owner or a thief gets the task. (A relaxed exchange would do, because the
-     * owner filled the slot; there is none.) */
+    /* I11: either the owner or a thief gets the task. (Relaxed order would do, because the owner
+     * filled the slot, but there is no relaxed exchange.) */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5991,9 +5992,9 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  * Invariant: a new task has neither phase bit. ACTIVE: it is held, queued or running. PENDING: it
  *            waits for a wake, or was woken and queued (by the thread that added NOTIFIED). An
  *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
- *            cancelled. A POISONED task that is PENDING, OPEN (revocable) or has a HOLD does not
- *            run again: the read-modify-write before its run sees POISONED. Any other POISONED task
- *            may be running. DONE and POISONED: a cancel has ended it, not a run.
+ *            cancelled, or is a claimed future. A POISONED task does not run again if it is PENDING
+ *            or OPEN (revocable), or has a HOLD: the read-modify-write before its run sees
+ *            POISONED. Others may be running. DONE and POISONED: a cancel ended it, not a run.
  * Writers:   any thread adds bits, and adds or takes away holds. The thread that spawns, runs or
  *            ends the task, or claims a future, clears bits; wsqi_task_poison clears DONE, too.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
@@ -6047,7 +6048,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* Leaves out `pool` and `next`: the spawn writes `pool`, the thread that queues the task `next`. */
+/* Leaves out `pool`, which the spawn writes, and `next`, which the thread that queues it writes. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -6099,7 +6100,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* Wakes the worker that can run the task. In a caller_runs pool worker 0 sleeps for all. */
+        /* Wakes the task's worker. In a caller_runs pool the thread always sleeps as worker 0. */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4: this thread sees the pool's end, or wsqi_sweep sees the task. */
     } else {
@@ -6145,8 +6146,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* Opens a done task's `after` for new edges. The task was claimed by a spawn, or poisoned. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: the caller's acquire (T6; in wsqi_task_poison E4 or, in a graph, K4) makes CLOSED
-     * visible. Other threads leave CLOSED as it is, so no compare-and-swap is needed. */
+    /* Relaxed: the caller's acquire makes CLOSED visible (in a spawn: T6; in wsqi_task_poison: E4
+     * or, in a graph, K4). No other thread changes CLOSED, so no compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
@@ -6203,9 +6204,9 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
-/* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. A thread in
- * wsq_pool_wait may have seen the count. A worker, too, calls that thread now: the worker may be in
- * a long job of a wsq_run, for which wsq_pool_wait does not wait, or in a driver's dispatch. */
+/* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. Calls threads in
+ * wsq_pool_wait, which may have seen the count. A worker cannot leave this to its next search: it
+ * may be in a dispatch, or in a long job of a wsq_run, for which wsq_pool_wait does not wait. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL)
         wsqi_count(&self->counters.spawned, 0u - count);
@@ -6252,9 +6253,9 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* Queues a woken task, and may notify. It goes into the LIFO slot of `self` if it has no priority
- * or pin, and `self` has a permit, is not dispatching events, and has slots. Otherwise
- * wsqi_task_queue queues it (during a dispatch, so that woken tasks keep their order). */
+/* Queues a woken task, and may notify. The task goes into the LIFO slot of `self` if it has no
+ * priority or pin, lifo_cap is not 0, and `self` has a permit and dispatches no events. Otherwise
+ * wsqi_task_queue queues it. (In a dispatch this keeps the order of the woken tasks.) */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && self->driving == WSQI_DRIVING_NOT &&
@@ -6380,7 +6381,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* The current task may be in a block further outward: a guest's block has none. */
+    /* A guest's block, except a helper's, has no task: the current task is then further outward. */
     while (self != NULL && self->frame.task == NULL) self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
@@ -6533,8 +6534,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired (lists' address + 1), and its task is notified.
- * Returns the task if the caller must queue it. Otherwise the task may run and free the timer now,
- * so the timer is not touched again. (A cancel that reads the mark waits for the lock.) */
+ * Returns the task if the caller must queue it. If not, a notified task may run and free the timer
+ * now, so the timer is not touched again. (A cancel that reads the mark waits for the lock.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6589,8 +6590,8 @@ static void wsqi_timers_raise(wsq_pool *pool) {
  * lock is held, and other workers' timers unless they are late by `grace` ns. The tasks of one
  * worker's timers are queued in the order of their times, so none goes into a LIFO slot. All are
  * queued after the lists are unlocked: in a pool that is over, queueing cancels them, and their
- * cleanups may lock the lists, to cancel timers. Any thread calls this, in a turn or when it has no
- * work. True: timers were taken, but no task was queued, so the caller should call again. */
+ * cleanups may lock the lists, to cancel timers. A thread that runs tasks calls this between them,
+ * and in searches. True: timers were taken, but no task was queued, so the caller tries again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6626,7 +6627,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     return moved;
 }
 
-/* Returns the lists to which `where` points: a value of timer->timers, fired or not. */
+/* Returns the lists in `where`, a value of timer->timers, without the mark of a fired timer. */
 static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
@@ -6743,7 +6744,7 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* Closes the task's `after`: until its next spawn no edge can be added. Returns its edges. */
+/* Closes the task's `after`: no edge can be added until wsqi_task_reopen. Returns its edges. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
@@ -6790,7 +6791,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* The task ended without AWAITED, so it left its edges. */
+        edge = wsqi_task_close(task); /* The task ended without AWAITED and resolved no edges. */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -6831,8 +6832,8 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
     wsqi_call(pool, task);
 }
 
-/* Ends a task that no other thread runs or queues. state: DONE, or DONE with POISONED. After this
- * call the task's memory may be gone. */
+/* Ends a task that no other thread runs or queues. state: DONE, or DONE with POISONED; in a refused
+ * batch, the task's former state. After this call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
     /* T2: a thread that sees the task done sees what it did (T1, W3). Failure: decide again. */
@@ -6840,11 +6841,11 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The owner queues a task that yielded, or was woken while it ran. With a priority or a pin, it
- * goes to the lane for that; otherwise to the back of the owner's ring, or, if that is full or not
- * in use, to the first lane of the global queue. If tasks wait in that lane, a task that would run
- * next goes there, too, because those come first. No thread is notified for a task that will run
- * next. If the owner does something else before that, it notifies then: before an urgent task
+/* The owner queues a task that yielded, or was woken or cancelled while it ran. With a priority or
+ * pin, it goes to the lane for that; otherwise to the back of the owner's ring or, if the ring is
+ * full or not in use, to the first lane of the global queue. A task that would run next goes there,
+ * too, if other tasks wait there: they come first. No thread is notified for a task that will run
+ * next. If the owner does something else first, it notifies then: before an urgent task
  * (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -6916,8 +6917,8 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Begins the run of a task that was woken, is revocable, or is poisoned. False: it was cancelled,
- * and must not run. Its state stays, so that wsq_task_cancel returns the same as before. */
+/* Begins the run of a task that was woken, or is OPEN or POISONED. False: it was cancelled, or is
+ * a claimed future, and must not run. The state stays: each wsq_task_cancel returns the same. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
@@ -7031,8 +7032,8 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
 }
 
 /* A node's task has ended: starts the node's successors that wait for no other predecessor. The
- * caller counts the end in the group only after this, because then the graph may be freed. poisons:
- * the task was cancelled, so its successors must not run. */
+ * caller counts the end in the group only after this: at count zero the graph may be freed.
+ * poisons: the task was cancelled, so its successors must not run. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7088,7 +7089,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts a task of the group. Relaxed: the task's spawn follows, and its end changes this word. */
+/* Counts a task of the group. Relaxed: the task's end, after its spawn, changes the same word. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
@@ -7270,8 +7271,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* Lists the nodes without predecessors, and counts those that a run would reach. False: not all,
- * because the graph has a circle. */
+/* Lists the nodes without predecessors, and counts the nodes that a run would reach. False: a run
+ * would not reach all nodes, because the graph has a circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -7748,8 +7749,8 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
  * returns a task; or NULL, and then S counts the worker as a searcher. All threads share the cache
  * line of S, so S counts the worker late: when its first looks have failed and S counts no other
  * searcher, or when the whole search has failed. If the user has set spin_ns, S counts it right
- * after the first looks. Otherwise threads in wsq_pool_wait, which wsqi_search_begin calls if no
- * task is left, would wait for spin_ns. */
+ * after the first looks, because wsqi_search_begin, which counts it, also calls the threads in
+ * wsq_pool_wait if no task is left. They must not wait until a search of spin_ns ends. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
@@ -7761,11 +7762,11 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First looks: where the waker saw work; then, if S does not count this worker yet, at others.
-     * The driver is asked after that, because few calls of it find events. But if its last thread
-     * has heard of events (first), it is asked before others are robbed: else no thread would ask
-     * until all tasks of those events have begun. If this brings a task (drove), the next search
-     * robs first, so that events without end do not keep it from stealing. A discouraged worker
-     * does not ask the driver: it soon sleeps in the driver's wait. */
+     * The driver is asked after that, because it seldom has events. But if it had some when it was
+     * asked last (first), it is asked before others are robbed. Else a search would find a task of
+     * those events to steal, and not ask, until all of them have begun. If the driver then brings
+     * a task (drove), the next search robs first, so that endless events do not keep it from
+     * stealing. A discouraged worker does not ask: it soon sleeps in the driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
     self->drove = false;
@@ -7911,7 +7912,7 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_self_set(self);
     self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
     self->vain = 0;       /* so no search is cut short */
-    (void)wsqi_timers_fire(self->pool, 0); /* no other thread looks at them between two turns */
+    (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
     bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
     wsqi_self_set(former);
@@ -7963,8 +7964,8 @@ static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
     return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
 }
 
-/* Takes a permit, for a thread that starts or goes on; a guest counts as at work again instead.
- * False: no permit sleeps. */
+/* Takes a permit, for a thread that starts or goes on. A guest, which has none, counts as at work
+ * from here on. False: no permit sleeps. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
@@ -8369,9 +8370,9 @@ static void wsqi_permits_take(void) {
 
 /* Gives back the permits of a thread that is about to block or wait, in all its pools. False: the
  * thread must run tasks itself, because its block `keeper` (NULL: none) has a permit that no other
- * thread could use. A join keeps its permit, unless tasks are queued or it runs no other jobs
- * (wait->gives); the producer of a later task asks for the permit (wsqi_joiner_ask). (Rejected: a
- * join that always gives its permit back. That slows fib down by a sixth: bench/sim.) */
+ * thread could use. A join gives its permit back (wait->gives) if tasks are queued, or if it may
+ * run no other jobs. Else it keeps the permit until a producer asks for it (wsqi_joiner_ask).
+ * (Rejected: a join that always gives it back. That slows fib down by a sixth: bench/sim.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -8487,8 +8488,8 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* Reports BLOCK or UNBLOCK to the pool whose task or run waits (mostly the pool of the wait). A
- * thread that is in no pool reports nothing. */
+/* Reports BLOCK or UNBLOCK to the pool in whose task or wsq_run the thread waits. This is mostly
+ * wait->pool. A thread that is in no pool reports nothing. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -8784,7 +8785,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
     }
     wsqi_store_locked(&lane->length, left);
     wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
-    if (left != 0) wsqi_notify(pool); /* others may have missed the tasks while they moved */
+    if (left != 0) wsqi_notify(pool); /* other threads may have missed the tasks that moved */
     return next;
 }
 
