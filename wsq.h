@@ -4828,7 +4828,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
  *            The waker counts that thread as a searcher, clears its bit, and gives it the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
- *            a notification for each wake (Tokio: 30% slower for messages); adding 0 to S as the
+ *            to notify for each woken task (Tokio: 30% slower for messages); to add 0 to S as the
  *            barrier, which writes a shared line at each spawn. More: bench/README, "Tried".
  *
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
@@ -4842,10 +4842,10 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_idle_take            a waker turns idle threads and sleeping permits into searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
- *   wsqi_linger               a searcher's permit sleeps while the thread looks on
+ *   wsqi_linger               a searcher's permit sleeps while the thread goes on looking
  *   wsqi_guest_run            a guest from outside comes, or leaves
  *   wsqi_joiner_mark          a thread sleeps in a join with its permit
- *   wsqi_joiners_ask          another thread calls all joiners, for a permit
+ *   wsqi_joiners_ask          a thread clears JOINED, and calls all joiners, for a permit
  *
  * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
  * thread is obliged to notify. To notify, it passes a full barrier and reads S, in wsqi_pass_on or
@@ -4876,7 +4876,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 /* ---- places ---- */
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS is for
- * the sleeper that has the driver. It is woken last: another must then take the driver. */
+ * the sleeper with the driver. It is woken last, as another thread must then take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4967,8 +4967,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
- * then takes one. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins,
- * only the first permit too many leads to a call: if a second sleeps, none took the first.) */
+ * then takes one. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins, a
+ * second surplus permit leads to no call: no thread took the first, so another call is useless.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -4997,9 +4997,9 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I8: as above */
 }
 
-/* Calls all joiners, and clears JOINED; a joiner that sleeps again with a permit sets it again. A
- * joiner calls this if it was perhaps called for its permit, but has none; wsqi_joiner_ask calls it
- * if no joiner has its bit set. */
+/* If JOINED is set, clears it, and calls all joiners. A joiner that sleeps again with a permit sets
+ * JOINED again. A joiner uses this function if it has no permit, but was called, perhaps for one.
+ * wsqi_joiner_ask uses it if no joiner has its bit set. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
@@ -5038,8 +5038,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* Notifies for a task that the caller made visible before it passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searcher will see the task. If there is none, a sleeping permit needs a thread; if JOINED
-     * is set, the bit above the count of sleeping permits, a joiner must give its permit. */
+    /* A searcher will see the task. If S counts none, a thread must take a sleeping permit, or, if
+     * JOINED is set, a joiner must give its own. (JOINED is the bit above the sleeping permits.) */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -5100,9 +5100,9 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
-     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs; if it has none, it
-     * sets the traps again. (A joiner that is awake is not free, but sets the traps before it
-     * sleeps.) */
+     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If it has none, a
+     * searcher sets the traps again, or, if S counts no searcher, the owner does. (A joiner that is
+     * awake is not free, but sets the traps before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -5132,8 +5132,8 @@ enum { WSQI_WAKES = 4 };
  * woken. Both were slower (bench/sim/README, "Figures"). */
 enum { WSQI_TAKEN = 2 };
 
-/* Returns a worker that has a public job, or NULL. It asks each worker before that one, which has
- * none, to publish a job. The caller has passed a full barrier. */
+/* Returns a worker that has a public job, or NULL. On the way it asks each worker without one to
+ * publish a job. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
@@ -5200,16 +5200,16 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-/* Wakes sleepers for the public jobs of `worker`. If it can wake none, it calls a joiner that can
- * run a job. The caller has seen these jobs, and passed a full barrier. */
+/* Wakes sleepers for the public jobs of `worker`. If it wakes none, and S counts no searcher, it
+ * calls a joiner that can run a job. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* A loop publishes one job at a time, so searchers may take other jobs than these. If fewer
-     * than half of the awake threads search, a sleeper is woken for each job of `worker`. */
+    /* Each worker in a loop publishes one job at a time, and a searcher may take any of these. If
+     * fewer than half of the awake threads search, a sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
@@ -5267,8 +5267,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
     wsqi_fence_rmw();
     /* The last thread to run dry checks whether the pool is quiet. It is the last if all other
      * permits sleep or search: a permit in use belongs to a thread with work, which comes here
-     * later. (In a caller_runs pool, one thread for all workers, each call checks.) But the last
-     * thread's work may be a guest's job, for which wsq_pool_wait must not wait. So if there are
+     * later. (In a caller_runs pool one thread acts for all workers, so it always checks.) But the
+     * last thread may be in a guest's job, for which wsq_pool_wait must not wait. So if there are
      * guests, each thread that has finished tasks since its last search checks, too. */
     if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
@@ -5312,11 +5312,11 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u   /* the watcher looks at slots, not only for timers */
-#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due, but the watcher saw no permit asleep */
+#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due; the watcher may wait for a permit */
 
-/* Makes the watcher look again, or, if there is none, wakes an idle thread to become the watcher.
- * The caller has filled a slot, set a new first timer, or left the driver, then read `watcher`.
- * I11: this thread sees a sleeper in S, or the sleeper sees what the caller did, and watches. */
+/* Makes the watcher look again. If there is none, wakes an idle thread to become it. The caller has
+ * filled a slot, set a new first timer, left the driver or put a permit to sleep, and has then read
+ * `watcher`. I11: this thread sees a sleeper in S, or the sleeper sees the change, and watches. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     uint32_t index = (watcher & ~(WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS)) - 1;
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, index)->parker);
@@ -5418,7 +5418,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        wsqi_self_set(self); /* so that wakes use this worker's queue, in caller_runs pools, too */
+        wsqi_self_set(self); /* so woken tasks go to this worker's queue, also if caller_runs */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
         self->order = order;
@@ -5554,12 +5554,12 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (moves && wsqi_own_threads(&pool->config) != 0) wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, wakers notify. A guess: a woken task waits in the slot until
- * its waker's task ends, which then often takes as long as to wake an idle thread (5 us). */
+/* If tasks take this long on average, a task that wakes another notifies. A guess: the other waits
+ * in the slot until the waker ends, often for as long as it takes to wake an idle thread (5 us). */
 #define WSQI_SLOT_NS 3000u
 
-/* Sets wake_slot, which depends on the owner's permit and its average time per task. If it is 0,
- * the owner's wakes go the slow way (wsqi_schedule_slow), which may notify a thread. */
+/* Sets wake_slot: 0 if the owner has no permit or no slot, its tasks take long, or a hook hears of
+ * WSQ_EVENT_WAKE. Then wsqi_schedule_slow queues a task that the owner wakes, and may notify. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
                 wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
@@ -5603,8 +5603,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8: either a producer sees this sleeper in S, or this thread, in its look below, sees the
-     * work. I10: so it is with full slots. P6: a shutdown sees what this sleeper queued. */
+    /* I8: either a producer sees this sleeper in S, or this thread's look below sees the work. I10:
+     * the same for a slot's owner and a full slot. P6: a shutdown sees what this sleeper queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);
@@ -5628,8 +5628,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* a permit sleeps, or JOINED */
-        /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And a thread that
-         * forks its first job now sees that this one asks for jobs, and publishes the job. */
+        /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And after this, a
+         * thread that forks its first job sees that this one wants jobs, and publishes the job. */
         wsqi_fence_sc();
         wsqi_check_still(pool, false);
     }
@@ -5661,7 +5661,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * >>worker: its queue, and what it takes from other queues
  * Purpose:   moves tasks between a worker's slot, its queue, the lanes, and other workers.
  * Invariant: a task is in one place: a LIFO slot, a worker's queue, a lane, or running.
- * Writers:   the owner; its slot, and the head of its ring or top of its deque: thieves, too.
+ * Writers:   the owner. Thieves also write its slot, the head of its ring, the top of its deque.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
@@ -5718,8 +5718,8 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
  * has no permit from here on. Marked tasks, which came from there, go to its front, so that no
  * later task overtakes them. Tasks that were spawned or woken here go to its end: at the front,
  * tasks that spawn and block would keep others waiting without end. A long queue stays in place,
- * unless a lent thread leaves: others steal from it, in searches and in their turns
- * (wsqi_take_stuck). True: the caller must notify. */
+ * unless a lent thread leaves: others steal from it in searches and turns (wsqi_take_stuck). (Only
+ * a WSQ_LIFO pool has long queues, and it has no slots.) True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -5828,8 +5828,9 @@ static bool wsqi_singly(const wsqi_worker *self) {
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* Returns how many tasks the owner may take from the global queue: as many as its ring has room
- * for, and, unless it `has` one, a task to run now. In a WSQ_SHARED pool, only the latter. */
+/* Returns how many tasks the owner may take from the global queue: one to run now, unless it `has`
+ * one, and as many as its ring has room for. The ring gets none in a WSQ_SHARED pool, or if the
+ * owner has no task and takes tasks singly (wsqi_singly). */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     uint32_t now = has ? 0 : 1;
     if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
@@ -5861,8 +5862,8 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
 }
 
 /* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. It
- * notifies if more tasks wait there or in its own queue, because wsqi_requeue may have queued these
- * without a notify. (If the owner searches, it notifies later.) */
+ * notifies if more tasks wait there. It also notifies if tasks wait in its own queue: wsqi_requeue
+ * may have queued those without a notify. (If the owner searches, it notifies later.) */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
