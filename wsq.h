@@ -2760,8 +2760,8 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     void wsqi_parking_fini(wsqi_parking *self)       called when no thread sleeps there any more
  *     void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
  *                            uint64_t timeout_ns)
- *                                             timeout_ns 0: no limit; else at most an hour. It
- *                                             keeps errno
+ *                                             timeout_ns: an hour at most; 0: no limit. The
+ *                                             function leaves errno as it was
  *     void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all)
  *                                             wakes one sleeper, or all; it may wake more. `word`
  *                                             is only an address: its memory may be gone
@@ -2775,7 +2775,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
  *     wsqi_worker *wsqi_self_get(void)        a thread-local pointer, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
- * It may supply these, and must then define each as a macro, too:
+ * The header may also supply these. For each it must then define a macro of the same name, too:
  *     wsqi_a32 *wsqi_guard_create(void)       a word that becomes 0 in a child of fork(). NULL: not
  *                                             possible, and the pool does not notice a fork()
  *     void wsqi_guard_destroy(wsqi_a32 *guard)
@@ -2789,8 +2789,8 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     void wsqi_cpu_leave(void)               moves this thread to another processor, if allowed
  *     void wsqi_thread_yield(void)            lets another thread run on this processor
  *     void *wsqi_pages_take(size_t size, size_t alignment)
- *                                             pages that become resident one by one, when they are
- *                                             touched, or NULL; alignment: 64 KiB or more
+ *                                             returns pages, or NULL. A page becomes resident when
+ *                                             it is first touched. alignment: 64 KiB or more
  *     void wsqi_pages_give(void *pages, size_t size)
  * ========================================================================== */
 
@@ -2910,8 +2910,8 @@ static void wsqi_thread_join(wsqi_thread *thread) {
 }
 
 /* Counts the cores of the affinity mask, which covers one processor group of at most 64 cores. But
- * if the mask has every core of its group, the process runs in all groups since Windows 11 (which
- * has GetProcessDefaultCpuSetMasks). Then this counts the cores of all groups. */
+ * since Windows 11 a process whose mask has every core of its group runs in all groups. Then this
+ * counts all cores. (Only Windows 11 and later have GetProcessDefaultCpuSetMasks.) */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -2975,7 +2975,7 @@ static unsigned wsqi_cpu_count(void) {
 
 /* These functions are declared here, because glibc and musl hide them under -std=c11. (A macro that
  * asks for them would come too late if the user has included a system header before.) On 32-bit
- * systems whose time_t has 64 bits, `clock_gettime` has 32, so another name is linked. */
+ * systems with a 64-bit time_t, clock_gettime takes a 32-bit one, so another symbol is linked. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -3024,8 +3024,8 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* wsq turns pthread_cancel off where a thread blocks, which may hold a lock or be about to free a
- * pool. A thread that is cancelled there ends at its next cancellation point after that. */
+/* A thread that blocks may hold a lock, or be about to free a pool. So wsq turns pthread_cancel off
+ * there. A thread that is cancelled meanwhile ends at its next cancellation point after that. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -3153,7 +3153,7 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
 /* These functions restore errno, because errors are normal. A wait fails if the word has changed, a
- * signal came or the time is up; a wake, if the waiting thread is gone and has freed the word. */
+ * signal came or the time is up. A wake may fail if the thread is gone and its word is freed. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     int saved = errno;
@@ -3580,7 +3580,7 @@ static void wsqi_cpu_leave(void) {
 
 #define wsqi_cpu_mask wsqi_cpu_mask
 
-/* How many processors are in this process's affinity mask; 1 if the system does not say. */
+/* How many processors are in this thread's affinity mask; 1 if the system does not say. */
 static unsigned wsqi_cpu_mask(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's limit (32-bit: 4096) */
     unsigned count = 0;
@@ -3591,8 +3591,8 @@ static unsigned wsqi_cpu_mask(void) {
     return count != 0 ? count : 1;
 }
 
-/* How many processors this process may use: those in its affinity mask, but no more than the
- * quotas of its control groups allow. This reads files, which takes 10 to 25 us. */
+/* How many processors this process may use: those in this thread's affinity mask, but no more than
+ * the quotas of its control groups allow. This reads files, which takes 10 to 25 us. */
 static unsigned wsqi_cpu_count(void) {
     char group[WSQI_GROUP_BYTES];
     unsigned count = wsqi_cpu_mask();
@@ -3647,8 +3647,8 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
-/* The longest sleep is an hour; after it the caller sleeps again. The number is a guess: any time
- * will do that some systems, which count the seconds of a sleep in 31 bits, can count. */
+/* A sleep lasts an hour at most; then the caller sleeps again. Some systems count the seconds of a
+ * sleep in 31 bits. An hour is a guess: any time that fits into them will do. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3703,15 +3703,15 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 
 /* ---- a mutex for rare events; 0: free; 1: held; 2: held, perhaps awaited (Drepper 2004) ---- */
 
-/* How often a thread tries to take a lock before it gives up, or sleeps once more. A guess. */
+/* After how many tries wsqi_take_awaited gives up, and wsqi_mutex_lock sleeps again. A guess. */
 #ifndef WSQI_LOCK_TRIES
 #define WSQI_LOCK_TRIES 100
 #endif
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
-    /* Before its first sleep, a thread tries once. After a sleep it tries WSQI_LOCK_TRIES times.
-     * Otherwise it could lose again and again to a thread that locks the mutex every few us.
-     * (Tried: as many tries before the first sleep; see bench/sim/README, "Figures".) */
+    /* Before its first sleep, a thread tries once; after a sleep, WSQI_LOCK_TRIES times. With one
+     * try after a sleep it could lose again and again to a thread that locks the mutex every few
+     * us. (As many tries before the first sleep are slower; see bench/sim/README, "Figures".) */
     for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
         for (int tries = held == 1 ? 1 : WSQI_LOCK_TRIES; tries > 0; tries--) {
             uint32_t free = 0;
@@ -7446,7 +7446,7 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Steals and runs the victim's oldest public job. False: none is public; the victim is asked. */
+/* Steals and runs the victim's oldest public job. False: no job is public; this asks for one. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7511,15 +7511,15 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* Notifies if the thief or its victim has tasks left. (A searcher does so when it stops.) */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: searchers may have missed the stolen tasks while they moved, so this thread looks for
-     * them. The victim does not notify for a task that it pushes behind others; but either this
-     * thread sees that task, or the victim sees that the tasks before it are gone, and notifies. */
+    /* I6: searchers may have missed the stolen tasks while these moved, so this thread notifies for
+     * them. The victim does not notify for a task that it pushes behind others. But either this
+     * thread sees that task, or the victim sees that the older tasks are gone, and notifies. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Steals from a victim: a job, if `jobs` says that this worker may take jobs, or else tasks. True:
- * a stolen job has run. Otherwise *task returns the stolen task, or NULL. */
+/* Steals a job from the victim, if `jobs` allows that. Without a job, it steals tasks, if `reach`
+ * allows that. True: a stolen job has run. Otherwise *task returns the stolen task, or NULL. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsqi_stat(self->counters.steal_attempts, 1);
@@ -7530,13 +7530,13 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers that are awake, until it has stolen a job or task, or has visited enough
- * (WSQI_VISITS). A thread that may rob slots visits all, also sleepers. True: a stolen job has run.
- * Otherwise *task returns the stolen task, or NULL. If distances matter, near workers come first;
- * but not in a join, where that slows fib down by almost half (bench/sim). from: the number of the
- * first worker to visit; at distance d, from[d]. It returns where the next pass begins: after the
- * last victim if S counts this thread as a searcher, so that its passes reach all workers soon;
- * otherwise anywhere, so that thieves spread. */
+/* Visits other workers until it has stolen a job or task, or has visited enough (WSQI_VISITS). It
+ * leaves out sleepers, unless it looks for tasks in a WSQ_LIFO pool. A thread that may rob slots
+ * visits all, also sleepers. True: a stolen job has run. Otherwise *task returns a task, or NULL.
+ * If distances matter, near workers come first; but not in a join, where that slows fib down by
+ * almost half (bench/sim). from: the number of the first worker to visit; at distance d, from[d].
+ * It returns where the next pass begins: after the last victim if S counts this thread as a
+ * searcher, so its passes reach all workers soon; otherwise anywhere, so thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7577,7 +7577,7 @@ static void wsqi_backoff(uint32_t round, wsq_job *job) {
         wsqi_pause();
 }
 
-/* After a wake-up: visits the worker at which the waker saw work. Returns as wsqi_visit does. */
+/* Looks where the waker saw work, or this thread stole a job last. Returns as wsqi_visit does. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     /* The waker wrote `lead` before it gave the token, so this thread sees it (I1). */
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
@@ -7618,11 +7618,11 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Steals from a thread that is in a long task: while all threads work, no searcher would. Each turn
- * notes which task one other thread is in. If the next turn finds that thread in the same task,
- * this worker steals from it. But first the worker runs what its own ring held at the earlier turn,
- * or got by a theft since, because those tasks may be older. (Not so in a WSQ_LIFO pool: it empties
- * rings slowly, and keeps no order anyway.) */
+/* Steals from a thread that is in a long task: while all threads work, no searcher would. A turn
+ * notes which task one other thread is in. If a later turn finds that thread in the same task, this
+ * worker steals from it. But first the worker runs what its own ring held at the earlier turn, or
+ * got by a theft since, because those tasks may be older; until then the note stays. (A WSQ_LIFO
+ * pool does not wait for them: it empties rings slowly, and keeps no order anyway.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7662,9 +7662,9 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
 
 /* Step 0 of FINDING WORK, a turn: fires timers, asks the driver for events, and takes the first of
  * these tasks that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one
- * of a thread that is in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque
- * and from the ring alternately). Then tasks move from the global queue to the end of the ring. If
- * the ring has no room, the next task comes from a turn, too (except after a WSQ_LOW task). */
+ * of a thread in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque and from
+ * the ring alternately). Then tasks move from the global queue to the end of the ring. If none may
+ * move (wsqi_global_room), the next task comes from a turn, too (except after a WSQ_LOW task). */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool over = false;
@@ -7695,9 +7695,9 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 /* Has the user set how long a search lasts? (0, the default, and WSQ_SPIN_OFF set no time.) */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Shall a search go on with this round? (The first is 0.) A search has spin_rounds rounds or, if
- * the user has set spin_ns, lasts that long. *start returns its start time, or 0 if spin_ns does
- * not bound it; the caller keeps this for the next round. */
+/* Shall a search go on with this round? (The first is 0.) A search has spin_rounds rounds (with
+ * WSQ_SPIN_OFF: one) or, if the user has set a time, lasts that long. *start returns its start
+ * time, or 0 if spin_ns does not bound it; the caller keeps this for the next round. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
@@ -7730,8 +7730,8 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 
 /* Shall a worker look only once and then sleep, because its last searches found nothing? This is
  * for single tasks from outside, further apart than a search lasts: a longer search would only hold
- * a core that a thread outside could use. When a look finds work, searches are long again. With a
- * driver, work found at the first look does not count: each batch of events wakes a second worker,
+ * a core that a thread outside could use. When a search finds work, searches are long again. With a
+ * driver, only work found after the first round counts: each batch of events wakes a second worker,
  * which would otherwise never be discouraged. */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
@@ -7749,9 +7749,9 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
  * more. True: a stolen job has run, so the caller looks again from the start. Otherwise *task
  * returns a task; or NULL, and then S counts the worker as a searcher. All threads share the cache
  * line of S, so S counts the worker late: when its first looks have failed and S counts no other
- * searcher, or when the whole search has failed. If the user has set spin_ns, S counts it right
- * after the first looks, because wsqi_search_begin, which counts it, also calls the threads in
- * wsq_pool_wait if no task is left. They must not wait until a search of spin_ns ends. */
+ * searcher, or when the whole search has failed. If the user has set a time (spin_ns), S counts it
+ * right after the first looks, because wsqi_search_begin, which counts it, also calls the threads
+ * in wsq_pool_wait if no task is left. They must not wait until a search of spin_ns ends. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
@@ -7762,12 +7762,12 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First looks: where the waker saw work; then, if S does not count this worker yet, at others.
-     * The driver is asked after that, because it seldom has events. But if it had some when it was
-     * asked last (first), it is asked before others are robbed. Else a search would find a task of
-     * those events to steal, and not ask, until all of them have begun. If the driver then brings
-     * a task (drove), the next search robs first, so that endless events do not keep it from
-     * stealing. A discouraged worker does not ask: it soon sleeps in the driver's wait. */
+    /* First looks: at the worker in `lead`; then, if S does not count this worker yet, at others.
+     * After that this asks the driver, because it seldom has events. `first`: the driver had events
+     * when a thread last asked it, so this asks it before it robs others. Otherwise a search would
+     * steal tasks of those events, and not ask until all have begun. `drove`: the driver then
+     * brought a task. So the next search robs first, and endless events do not keep this worker
+     * from stealing. A discouraged worker does not ask: it soon sleeps in the driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
     self->drove = false;
@@ -7778,7 +7778,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         return true;
     if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_local(self);
     if (*task != NULL) return false;
-    /* If half of the workers search, no rounds follow, unless S counts this one, or `lasts`. */
+    /* If half the workers search, no rounds follow, unless S counts this one, or a time is set. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !lasts) rounds = 0;
     /* The rounds. Each looks at urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
@@ -7855,8 +7855,8 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * >>pump: caller_runs pools, where the waiting thread works
  * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
  *            the pool's tasks, and acts for each of them as one of the pool's workers.
- * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED, and
- *            sleeps; the working thread wakes it when it leaves.
+ * Invariant: at most one thread works. A second one that wants to work sets `pump` to WANTED. In a
+ *            wait it then sleeps. When the working thread leaves, it calls all waiting threads.
  * Writers:   pump: any thread, by CAS or exchange. A block's `outer`: the working thread.
  * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is how a lock on
  *            a futex marks that it has waiters (Drepper 2004).
@@ -7906,7 +7906,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
-    bool nested = wsqi_inside(self->pool) != NULL; /* in the middle of a task */
+    bool nested = wsqi_inside(self->pool) != NULL; /* in the middle of a task or wsq_run */
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
@@ -8181,9 +8181,9 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will soon take another task:
- * they took two since this was last asked, or one and at most WSQI_LINGER_NS have passed. But not
- * beside a searcher, with a driver, on one processor, or on fewer than there are workers; nor if
- * the user has set a spin_ns that is less than WSQI_LINGER_NS, or WSQ_SPIN_OFF. */
+ * since its last look they took two or more, or one within WSQI_LINGER_NS. But only without a
+ * driver and without another searcher, on two processors or more, and at least one for each worker;
+ * and only if spin_ns is 0, or a time of at least WSQI_LINGER_NS. */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8259,7 +8259,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* a stolen job may have lost it */
+        if (self->permit && wsqi_linger(self)) continue; /* no permit if a stolen job has blocked */
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -8294,8 +8294,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (block == NULL) return false;
     /* B2: others find the block filled. Pairs with B1. The block is counted before its thread can
      * queue tasks, so a look at all queues misses none of them. (If the start fails, the block
-     * stays counted. So wsqi_alone returns false, and the only worker of a pool goes on to notify
-     * for its tasks. Each notify tries to start the thread again.) */
+     * stays counted. So wsqi_alone returns false, and from then on the only worker of a pool
+     * notifies for its tasks. Each notify tries to start the thread again.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
@@ -8339,7 +8339,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
                 wsqi_threads_started(pool) != pool->guest_base;
     wsqi_unlock(pool, &pool->lock);
     /* If no stand-in can start, waiting threads must run the queued task, so this calls all of
-     * them. (If all stand-ins were started already, wsqi_permit_offer calls them.) */
+     * them. (If all stand-ins were started already, wsqi_permit_offer calls those threads.) */
     if (none) wsqi_call(pool, NULL);
 }
 
@@ -8385,7 +8385,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         }
         if (block->permit) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block);
-        if (queued) wsqi_notify(block->pool); /* its tasks are in the global queue now */
+        if (queued) wsqi_notify(block->pool); /* others must run its queued tasks now */
         if (!block->permit) /* keeper takes a permit that no other thread can use, to run tasks */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
@@ -8459,8 +8459,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* Enters the wait's bucket, so that others call this thread. After this, a look whether the wait is
- * over misses no end. True: a shutdown has released the wait, which would never end. */
+/* Enters the wait's bucket, so that others call this thread, and clears an earlier call. So the
+ * caller must now look whether the wait is over. True: a shutdown released the endless wait. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8530,8 +8530,8 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
  * time, and a spawn with its wait takes 40 us instead of 1. */
 #define WSQI_LOOK_NS 50000u
 
-/* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only a thread
- * outside looks, or a helper in a wait of its task. If the looks of four waits in a row were
+/* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only a thread that
+ * is in no pool looks, or a helper in a wait of its task. If the looks of four waits in a row were
  * useless, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
@@ -8545,8 +8545,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
             /* The thread yields, because the worker that it waits for may need this processor. But
-             * the thread may get the processor back late, so with a deadline it does not yield, and
-             * on one processor it does not even look. */
+             * the thread may get the processor back late. So in a wait with a deadline it does not
+             * yield, and on one processor it then does not even look. */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
@@ -8596,10 +8596,10 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     wsqi_pump_leave(pool);
 }
 
-/* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (If the
- * awaited task was in its own queue, wsqi_wait_here has run it.) The thread runs tasks that are
- * pinned to it, because no other thread may; others only if it keeps its permit; in a join none. In
- * a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
+/* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (Without a
+ * deadline, wsqi_wait_here has run awaited tasks of its queue.) The thread runs tasks that are
+ * pinned to it, because no other thread may. It runs others only if it keeps its permit. In a join
+ * it runs none. In a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8629,7 +8629,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* also inside an outer wait, which has its task and searches no more */
+    self->wait = NULL; /* not an outer wait: that one has found a task, and searches no more */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8637,9 +8637,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
 /* ==========================================================================
  * >>await: waits for a pool, a task, a group
  * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
- * Invariant: before each look whether it is over, a wait calls wsqi_wait_listen. If an awaited task
- *            lies in the waiting worker's own queue, the wait runs it once; if the task is not over
- *            then, the thread blocks.
+ * Invariant: a wait calls wsqi_wait_listen before each look whether it is over. A worker that waits
+ *            without a time-out first runs the awaited tasks that it finds in its own queue, each
+ *            once. If the wait is not over then, the worker blocks.
  * Writers:   waiters: each thread in wsq_pool_wait counts itself. The mark in a task or group: a
  *            thread that waits for it.
  * Source:    the leapfrogging of Wagner and Calder (1993), here only with awaited tasks.
@@ -8696,7 +8696,7 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 
 /* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
  * NULL. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks of the
- * ring that are not awaited go to its back; *left returns how many the next call must look at. A
+ * ring that are not awaited go to its back; *left returns how many remain to be checked. A
  * task in the slot that is not awaited moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
@@ -8753,10 +8753,10 @@ static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) 
     return false;
 }
 
-/* Takes an awaited task for a helper out of the lane that its spawns go to. NULL: none, or a
- * WSQ_HIGH task is queued. If the pool has one worker, or is a WSQ_SHARED one, tasks start in
- * order, so only the oldest may be taken. Elsewhere older tasks stay: their spawns have notified
- * workers. */
+/* Takes an awaited task for a helper out of the lane that the helper's spawns go to. NULL: there
+ * is none, another thread holds the lane's lock, or a WSQ_HIGH task is queued. If the pool has one
+ * worker, or is a WSQ_SHARED one, tasks start in order, so only the oldest may be taken. In other
+ * pools older tasks may stay in the lane, because their spawns have notified workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
@@ -8830,7 +8830,7 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
-    else wsqi_check_quiet(pool); /* the helper may have ended the last task without a permit */
+    else wsqi_check_quiet(pool); /* the helper has no permit, and may have ended the last task */
     wsqi_duty_end(pool);
     self->use = WSQI_USE_COMMON;
     wsqi_block_leave(self);
@@ -8838,7 +8838,7 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
 
 /* The result of a wait for the task. WSQ_ERR_TIMEOUT: the task has not ended. */
 static wsq_result wsqi_task_result(const wsq_task *task) {
-    /* W3: what the task and the thread that spawned it did is visible. Pairs with T2 and T6. */
+    /* W3: what the task and its spawning thread did is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
     if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* not spawned, or its batch was refused */
@@ -8932,12 +8932,12 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN, not POISONED, until one thread claims the future. That
- *            is a worker that takes it out of a queue, and runs it; or the thread that has the
- *            handle, which calls it in a wait (then the future is POISONED and OPEN, and never
- *            DONE, because no other thread will look); or a thread that cancels it (then it is
- *            POISONED, not OPEN). The queue's entry and the handle have a reference each; when both
- *            are given back, the future is free. A worker keeps at most two batches of free ones.
+ * Invariant: a future of wsq_submit is OPEN, not POISONED, until one thread claims it. A worker
+ *            that takes the future out of a queue claims it, and runs it. The thread that has the
+ *            handle may claim it, and call it in a wait: then it is POISONED and OPEN, and never
+ *            DONE, because no other thread waits for it. A thread may claim it to cancel it: then
+ *            it is POISONED, not OPEN. The queue's entry and the handle have a reference each; when
+ *            both are given back, it is free. A worker keeps at most two batches of free futures.
  * Writers:   references: any thread. result: the thread that claimed the future. A list of free
  *            futures: its worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -9067,8 +9067,8 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Claims a queued future: if `call`, to call it (it stays OPEN), else to cancel it. Then its entry
- * in the queue is a tombstone, for which nothing runs. False: the future was claimed before. */
+/* Claims a future: if `call`, to call it (it stays OPEN), else to cancel it. After either, an entry
+ * left in a queue is a tombstone, for which nothing runs. False: the future was claimed before. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
@@ -9092,8 +9092,8 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* A reference for wsqi_future_end, which gives it back. Without it other threads could free the
-     * future as soon as it is done. Relaxed: now the caller has a reference. */
+    /* Adds a reference, which wsqi_future_end gives back. Without it other threads could free the
+     * future as soon as that is done. Relaxed: until then the caller's reference exists. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -9222,8 +9222,8 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     /* If a hook gets TASK_END, which names the future's address, the future is freed only after the
      * call; otherwise before it, so that a wsq_go in the call can use the future again. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    /* The call may wait for the future's next use, which is not the running task (see
-     * wsqi_task_below), so from here on the frame names no task. */
+    /* The call may submit a function, get this future again, and wait for it. wsqi_task_below must
+     * not take it for the running task, so from here on the frame names no task. */
     if (!hooked) wsqi_local(wsq_pool_of(ctx))->frame.task = NULL;
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
@@ -9275,8 +9275,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 }
 
 /* Claims the future for a worker that waits with its handle, and calls it here. False: another
- * thread has claimed it. First, if the future's entry may be the next of the worker's queue, tries
- * to take it out. *whole returns whether that worked: then only the handle refers to the future. */
+ * thread has claimed it. If the future's entry may be the next of the worker's queue, first tries
+ * to take it out. *whole: that and the claim worked, so only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
@@ -9293,9 +9293,9 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     }
     if (!wsqi_future_claim(future, true)) return false;
     wsqi_future_call(self, future);
-    /* The future's entry stays in the queue as a tombstone: it is not called or reported. A purge
-     * reads all entries, so it comes only after half a ring of tombstones, and only if the global
-     * queue's first lane has at most twice as many entries. */
+    /* The future's entry stays in the queue as a tombstone. No thread runs or reports it. A purge
+     * reads all entries, so the worker purges only after half a ring of tombstones, and only if
+     * the global queue's first lane has at most twice as many entries as there are tombstones. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9403,8 +9403,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
     bool wanted, exposed = left != 0;
-    /* An owner without jobs keeps a thief's request until its next fork. (If it dropped the
-     * request, the thief's next look at it would find nothing again: uts with 64 simulated workers
+    /* An owner without jobs keeps a thief's request until its next fork. (If the owner dropped the
+     * request, the thief would again find no job at its next visit: uts with 64 simulated workers
      * had an efficiency of 50 instead of 69%.) */
     if (left == 0 && wsqi_range_empty(self) && wsqi_load_hint(&self->front.fork_trap) == NULL)
         return;
@@ -9423,7 +9423,7 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         n = left;
     }
     /* If a thread wants jobs and none is public, the traps are set again here, unless S counts a
-     * searcher: that thread sets them itself, at the latest when it stops searching. */
+     * searcher: the searcher sets them itself, at the latest when it stops searching. */
     if (WSQI_PUBLISH_ALWAYS ||
         (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
          wsqi_range_empty(self)))
@@ -9468,11 +9468,11 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
     return victim != NULL && wsqi_job_steal(self, victim);
 }
 
-/* Runs another job, never a task, in a join whose job was stolen. It looks first at the thief,
- * whose jobs are mostly children of the awaited one; then at the worker from which this one stole
- * last; and in every fourth round at all workers, unless guests need its processor. This order
- * matters, because the other job delays this join, and with it the joins that wait for this worker;
- * a related job delays them less. True: a job has run. */
+/* In a join whose job was stolen, the worker runs another job, never a task. It looks first at the
+ * thief, whose jobs are mostly children of the awaited job; then at the worker in `lead`, mostly
+ * its last victim; and in every fourth round at up to WSQI_VISITS others, unless guests need its
+ * processor. The order matters: the other job delays this join, and so the joins that wait for this
+ * worker, but a related job delays them less. True: a job has run. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
@@ -9483,9 +9483,9 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
- * threads may call it, for a job or for its permit. That ends the sleep, and this returns true.
- * asked: this thread was called, and found no job. If now a slot is full or a timer is set, it
- * gives its permit back before it sleeps, because the watcher may have called it for that. */
+ * threads may call it, for a job or for its permit. A call ends the sleep; then the result is true.
+ * asked: this thread was called, and found no job. The watcher may have called it for a full slot
+ * or a timer, so if there is one now, this thread gives its permit back before it sleeps. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9549,7 +9549,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             wsqi_backoff(idle_rounds++, job);
         } else {
             asked = wsqi_join_sleep(self, job, help, again);
-            idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
+            idle_rounds = (idle_rounds | 3) + 1; /* so the next round has a wsqi_steal_pass */
         }
     }
     /* This thread was called for work, and its join is over: it wakes another one for that work. */
@@ -9661,7 +9661,7 @@ WSQ_API int wsq_worker_self(void) {
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
-/* The next five constants are for loops whose caller gave no grain. The first is the time between
+/* The next six constants are for loops whose caller gave no grain. The first is the time between
  * two checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief
  * waits no longer than a wake-up takes. */
 #define WSQI_GRAIN_NS 10000u
@@ -9679,9 +9679,9 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_HEAVY_NS 50000u
 
 /* The last elements of a range may be heavy after many light ones. So the last WSQI_LAST run one by
- * one, and if a thief wants work, the clock is read after each. A short loop does so only if its
- * grain is WSQI_MANY or more, which shows that its elements were many and light; it reads the clock
- * after three. */
+ * one, and if a thief wants work, the clock is read after each. A loop that has worked for at most
+ * WSQI_WORTH_NS / 2 does so only if its grain is WSQI_MANY or more, which shows that its elements
+ * were many and light; and it reads the clock after three. */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -9700,8 +9700,8 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, it is at most a quarter of the rest without the last 24. (With an eighth there, too, the row
- * stencil takes longer. With half, one thread may run half of many heavy elements.) */
+ * 2, a step is at most a quarter of the rest without the last 24. (With an eighth then, too, the
+ * row stencil takes longer. With half, one thread may run half of many heavy elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
@@ -9797,8 +9797,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 
 /* Shall half of the range become public before a thief asks? If a grain was given, never. If the
  * time of the range is known: yes if an element takes longer than WSQI_HEAVY_NS. If it is unknown:
- * yes if a thief has asked before, so that the range is a half (worked_ns is not 0), and if more
- * threads are free than self has public jobs. Free are the searchers, and one thread for each
+ * yes if the range is a half (worked_ns is not 0), because a thief has asked before, and if more
+ * threads are free than self has public jobs. The free threads are the searchers, and one for each
  * sleeping permit, less one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
@@ -9925,8 +9925,8 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 /* ==========================================================================
  * >>dump: what a pool does, for a person to read
  * Purpose:   helps to find a forgotten wake, or a wait that does not end.
- * Invariant: with config.list_tasks, a list has each task from its spawn to its end. A dump reads
- *            the list, not the tasks: their memory may be gone. It holds no lock while it writes.
+ * Invariant: with config.list_tasks, a list has each task (if memory allows) from its spawn to its
+ *            end. A dump reads the list, as a task's memory may be gone, and writes without a lock.
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
@@ -9943,7 +9943,7 @@ typedef struct wsqi_listed {
     uint64_t since;   /* the time when `doing` began. Of a timer: when it fires */
     uint64_t others;  /* of a task: how many of its predecessors had not ended at its spawn */
     wsqi_doing doing;
-    unsigned worker;  /* index of the worker that runs, last ran or queued it; or WSQ_OUTSIDE */
+    unsigned worker;  /* WSQ_OUTSIDE, or the worker that runs, ran or queued the task, or waits */
 } wsqi_listed;
 
 typedef struct wsqi_list {
@@ -10068,8 +10068,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 /* Guesses: up to 1000 waits, 1000 tasks, and 32 timers in a dump; without memory 32 of each. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump. For each kind of line it copies the first `most` in the order of
- * wsqi_listed_before, each list under its lock, and then writes the copies. */
+/* One call of wsq_pool_dump. Of each kind of line it copies at most `most`, those that are first in
+ * the order of wsqi_listed_before. It reads each list under its lock, then writes the copies. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -10315,8 +10315,8 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
  *            still (all on duty sleep, nothing is queued), each wait returns if its awaited end
  *            will never come. If then no thread waits in the middle of a task, the pool is over.
- * Writers:   duty.threads: each thread counts itself (but see wsqi_check_still). The phase: the
- *            first shutdown; then, under the pool's lock, the thread that finds the pool still.
+ * Writers:   duty.threads: a thread for itself (wsqi_worker_start, wsqi_check_still: for another).
+ *            The phase: the first shutdown; then, under the pool's lock, one that finds it still.
  * Source:    termination detection by counting active threads. While a pool stops, a thread that
  *            wakes up takes the pool's lock first, so one look under that lock is enough.
  * ========================================================================== */
@@ -10371,9 +10371,9 @@ static void wsqi_check_over(wsq_pool *pool) {
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
-/* The pool is still. Is a task of the group in the middle of its run, so that it may still end? A
- * task on the stack of `self`, the worker that waits for the group, does not count: it cannot go on
- * before the wait returns. In a caller_runs pool all tasks are on one stack, so none counts. */
+/* The pool is still. Is a task of the group in the middle of its run? (Then it may end.) A task on
+ * the stack of `self`, the worker that waits for the group, does not count: it cannot go on before
+ * the wait returns. If `self` is of a caller_runs pool, it has all tasks there, so none counts. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     if (self != NULL && pool->config.caller_runs) return false;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
@@ -10394,9 +10394,9 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
-/* The pool is still. If a thread was called already (the first round over the buckets looks for
- * one), it will go on, and may end what the others wait for. If none was, the second round releases
- * each wait whose end will never come. False: no thread waits in the middle of a task. */
+/* The pool is still. The first round over the buckets looks for a thread that was called already:
+ * it will go on, and may end what the others wait for. If there is none, the second round releases
+ * each wait whose awaited end will never come. False: no thread waits in the middle of a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
     for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
@@ -10427,8 +10427,8 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
-    /* Maybe no other thread takes the queued tasks, so this calls the one in wsq_pool_shutdown. If
-     * that is this thread (stopper), the tasks' producers are about to notify, or to call it. */
+    /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
+     * That thread itself (stopper) need not: the producers are about to notify, or to call it. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
@@ -10444,7 +10444,7 @@ static void wsqi_check_still(wsq_pool *pool, bool stopper) {
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool, stopper) &&
         !wsqi_waits_release(pool)) {
         /* The thread in wsq_pool_shutdown is on duty from here on, until it has done its last
-         * sweep. So other threads' waits do not return before that. Relaxed: P6 orders it. */
+         * sweep. So wsqi_over is false for all threads until then. Relaxed: P6 orders it. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
         /* P6: what tasks did is visible to the shutdown. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
@@ -10475,7 +10475,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a thread that goes to sleep or off duty sees the new phase, or this thread sees
-     * that the other one has gone. Otherwise neither would end the pool. */
+     * it asleep or off duty. Without the barrier, maybe neither would end the pool. */
     wsqi_fence_sc();
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
@@ -10553,7 +10553,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
  * ========================================================================== */
 
 /* By default max_standins is this, or the number of workers if that is more. Guesses: with 64 bits
- * there may be more, because a thread's stack takes only address space until it is used. */
+ * (but not on Windows) it is more, because an unused stack of a thread takes only address space. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
@@ -10561,7 +10561,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #endif
 
 /* How many rounds a search has before its thread sleeps. Their pauses are 478 spin hints in all, 13
- * us on a Zen 5: less than a sleep and its wake-up cost the sleeper and its waker together. */
+ * us on a Zen 5. A sleep costs the sleeper and the thread that wakes it more than that together. */
 #define WSQI_SPIN_ROUNDS 18
 
 #if !defined(WSQ_STATIC)
@@ -10782,7 +10782,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_duty_begin(pool);
     /* Relaxed: after the full barrier (P4) in wsqi_duty_begin, either this thread sees the pool
-     * stop, or the shutdown waits for the end of its duty. */
+     * stop, or the shutdown waits until this thread goes off duty. */
     bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     wsqi_worker *self = NULL;
     for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
