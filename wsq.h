@@ -2775,7 +2775,8 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
  *     wsqi_worker *wsqi_self_get(void)        a thread-local pointer, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
- * The header may also supply these. For each it must then define a macro of the same name, too:
+ * The header may also supply these: the guard's functions both or neither, the pages', too, and
+ * wsqi_places_read with wsqi_cpu_now. For each it must define a macro of the same name, too:
  *     wsqi_a32 *wsqi_guard_create(void)       a word that becomes 0 in a child of fork(). NULL: not
  *                                             possible, and the pool does not notice a fork()
  *     void wsqi_guard_destroy(wsqi_a32 *guard)

@@ -1,6 +1,7 @@
 /* dispenso (github.com/facebookincubator/dispenso): built when DISPENSO names its sources. */
 #include "peer.h"
 
+#include <dispenso/future.h>
 #include <dispenso/parallel_for.h>
 #include <dispenso/task_set.h>
 #include <dispenso/thread_pool.h>
@@ -42,6 +43,11 @@ template <class F> static void loop(long n, const F &f) {
 #define HAS_PUSH
 static void push(void (*fn)(void *), void *arg) {
     pool->schedule([fn, arg] { fn(arg); }, dispenso::ForceQueuingTag());
+}
+
+#define HAS_ASK
+static void ask() {
+    dispenso::Future<void>([] {}, *pool).wait();
 }
 
 #include "groups.hpp"

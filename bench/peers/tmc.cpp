@@ -19,6 +19,11 @@ static void push(void (*fn)(void *), void *arg) {
     tmc::post(tmc::cpu_executor(), [fn, arg] { fn(arg); });
 }
 
+#define HAS_ASK
+static void ask() {
+    tmc::post_waitable(tmc::cpu_executor(), [] {}).wait();
+}
+
 /* Cases of its own stand before the shared ones. */
 #define HAS_OWN_CASES                                                                             \
     {"fib", "ns/fork", run_fib, 16, 2}, {"skynet", "ms", run_skynet, 1, 0},                        \

@@ -315,6 +315,17 @@ func runYield(size int64) outcome {
 	return since(begin, float64(size))
 }
 
+// The main goroutine asks for one small thing and waits for it, again and again. (A mean, no median.)
+func runAsk(size int64) outcome {
+	done := make(chan bool, 1)
+	begin := time.Now()
+	for i := int64(0); i < size; i++ {
+		go func() { done <- true }()
+		<-done
+	}
+	return since(begin, float64(size)*1e3)
+}
+
 func runPingPong(size int64) outcome {
 	ping, pong := make(chan int), make(chan int)
 	begin := time.Now()
@@ -458,6 +469,7 @@ func main() {
 		{"busy", "ns/task", runBusy, 10000, 0},
 		{"chain", "ns/task", runChain, 100000, 0},
 		{"submit", "ns/task", runSubmit, 200000, 0},
+		{"ask", "us", runAsk, 10000, 0},
 		{"yield", "ns", runYield, 200000, 0},
 		{"idle", "%", runIdle, 100, 0},
 		{"ping_pong", "ns/trip", runPingPong, 50000, 0},

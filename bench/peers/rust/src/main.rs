@@ -387,6 +387,18 @@ fn wake(give: impl Fn(Box<dyn FnOnce() + Send>)) -> Outcome {
     (0.0, 1.0)
 }
 
+// A thread outside asks for one small thing and waits for it, again and again. Of ten one is a sample.
+fn ask(one: impl Fn()) -> Outcome {
+    for i in 0..10 * SAMPLES {
+        let begin = Instant::now();
+        one();
+        if i % 10 == 9 {
+            WOKEN.lock().unwrap().push(begin.elapsed().as_nanos() as f64 / 1e3);
+        }
+    }
+    (0.0, 1.0)
+}
+
 #[repr(C)]
 struct Timespec(i64, i64);
 extern "C" {
@@ -423,6 +435,10 @@ fn run_rayon_wake(pool: &Rayon, _: u64) -> Outcome {
     wake(|task| pool.0.spawn(task))
 }
 
+fn run_rayon_ask(pool: &Rayon, _: u64) -> Outcome {
+    ask(|| pool.0.install(|| {}))
+}
+
 const RAYON: &[Case<Rayon>] = &[
     ("fib", "ns/fork", run_rayon_fib, 16, 2),
     ("skynet", "ms", run_rayon_skynet, 1, 0),
@@ -439,6 +455,7 @@ const RAYON: &[Case<Rayon>] = &[
     ("chain", "ns/task", run_rayon_chain, 100_000, 0),
     ("submit", "ns/task", run_rayon_submit, 200_000, 0),
     ("one_by_one", "ns/task", run_rayon_one_by_one, 2_000, 0),
+    ("ask", "us", run_rayon_ask, 1, 0),
     ("wake", "us", run_rayon_wake, 1, 0),
     ("idle", "%", run_rayon_idle, 100, 0),
 ];
@@ -637,6 +654,10 @@ fn run_tokio_wake(pool: &Tokio, _: u64) -> Outcome {
     })
 }
 
+fn run_tokio_ask(pool: &Tokio, _: u64) -> Outcome {
+    ask(|| pool.0.block_on(pool.0.spawn(async {})).unwrap())
+}
+
 // From outside while every worker has something to do: two tasks each that always yield.
 fn run_tokio_busy(pool: &Tokio, size: u64) -> Outcome {
     let busy = Arc::new(AtomicUsize::new(1));
@@ -797,6 +818,7 @@ const TOKIO: &[Case<Tokio>] = &[
     ("one_by_one", "ns/task", run_tokio_one_by_one, 2_000, 0),
     ("yield", "ns", run_tokio_yield, 200_000, 0),
     ("ping_pong", "ns/trip", run_tokio_ping_pong, 50_000, 0),
+    ("ask", "us", run_tokio_ask, 1, 0),
     ("wake", "us", run_tokio_wake, 1, 0),
     ("idle", "%", run_tokio_idle, 100, 0),
     ("timer_set_1k", "ns", run_tokio_timer_set, 1000, 0),
