@@ -4,8 +4,7 @@
  *
  * No body passes the barrier before every body is on a thread, so no body may wait in a queue
  * behind another. Body 0 runs on the caller, each other body is pinned to a worker of its own, and
- * one gang runs at a time. Other tasks of the pool only delay the gang, but must not wait for
- * it. */
+ * one gang runs at a time. Other tasks of the pool delay the gang, but must not wait for it. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <sched.h>

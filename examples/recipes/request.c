@@ -2,9 +2,8 @@
  *     cc -O2 -pthread request.c -o request && ./request
  *
  * A request is a tree: each step has a group of its own for the steps that it starts, and waits
- * for it. wsq_group_set_parent puts that group below the group of the caller. So one
- * wsq_group_cancel at the top reaches every step, and each step still waits until the steps that
- * it has started are over: their memory may lie on its stack.
+ * for it. wsq_group_set_parent puts that group below the caller's. So one wsq_group_cancel at the
+ * top reaches every step, and each still waits for the steps whose memory lies on its stack.
  *
  * The thread that waits, a worker or not, cancels the top at the deadline. A step that fails
  * cancels it, too. Which of the two came first is the group's error. (If no thread waits, a task

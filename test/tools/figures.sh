@@ -54,7 +54,7 @@ begins && !ends && !platform {
     hashes += gsub(/0x9E3779B97F4A7C15/, "&", code)
     if (code ~ /wsqi_cas[a-z_]*\(.*newest\)|wsqi_cas[a-z_]*\(.*, edge\)/) pushes++
     if (code ~ /mutex_lock\([^,]*->parking, &/) parkings++
-    if (code ~ /^static.* \*?wsqi_(inside|local|outward|counts)\(.*\{$/) whos++
+    if (code ~ /^static.* \*?wsqi_(inside|local)\(.*\{$/) whos++
     if (tag == ">>thread") { if (code ~ /^[A-Za-z].*\(.*\{$/) comers++; came++ }
     if (inside == "pool" && code ~ / (coming|blocked|asleep);/) missing++
 }
