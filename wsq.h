@@ -573,7 +573,8 @@
  * towards the end, where the last elements may be heavy. A loop with a grain of 0 wakes a sleeping
  * worker only if what is left takes longer than about 10 us. It learns that from its first element,
  * or in its first microsecond. One exception: a loop with at most 4 elements for each worker wakes
- * one immediately. Give a grain of 1 if a few elements among many light ones take very long.
+ * workers immediately, unless the last one with the same body had less than 10 us of work. Give a
+ * grain of 1 if a few elements among many light ones take very long.
  *
  * wsq_reduce does the same, with a partial result for each piece that was given away, and combines
  * the partial results from left to right. So `combine` must be associative, but need not be
@@ -4040,6 +4041,7 @@ struct wsqi_worker {
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork: the job stack was full */
+    uintptr_t brief;      /* owner: the body of a loop that was short; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner: the ring of a pool's only worker overflowed; wsqi_order_keep */
@@ -9753,6 +9755,7 @@ struct wsqi_loop {
     void *arg;
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
+    wsqi_a64 element_ns; /* the time of one element, as some thread measured it; 0: unknown */
     wsqi_a32 stopped; /* 0, 1 (wsq_loop_stop) or WSQI_LOOP_LACKS. Joins (J4) make writes visible */
 };
 
@@ -9838,10 +9841,12 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     }
     if (heavy) wsqi_steal_request(wsqi_worker_of(ctx)); /* so the fork publishes the job */
     wsq_fork(&ctx, &upper.job, wsqi_half_run);
+    bool timed = heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX);
+    uint64_t start = timed ? wsqi_clock_ns() : 0;
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
+    if (timed) upper.left_ns = wsqi_clock_ns() - start; /* the halves take about as long */
+    if (timed && middle - begin == 1) wsqi_store_hint(&loop->element_ns, upper.left_ns);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
-    if (heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX))
-        upper.left_ns = wsqi_clock_ns() - pace->looked_ns; /* about the time of the lower half */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
     if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
@@ -9891,11 +9896,22 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
 
 /* Runs a whole loop. If the caller gave no grain, the loop gives nothing away until it has read the
  * clock. But if it has at most 4 elements for each worker, they are probably long: a thief that
- * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). */
+ * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). It
+ * gets none if the last loop like this with the same body had less work than a wake-up costs. (100
+ * empty elements with 128 simulated workers: 2, not 44 us.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
-    bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
-    wsqi_loop_range(ctx, loop, begin, end, partial, few ? UINT64_MAX : 0, false);
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    uintptr_t body = loop->reducer != NULL ? (uintptr_t)loop->reducer->body : (uintptr_t)loop->body;
+    bool few = loop->grain == 0 && (end - begin - 1) / 4 < self->pool->workers;
+    bool asked = few && wsqi_load_hint(&self->front.fork_trap) == NULL; /* a thief wants work */
+    bool brief = asked && self->brief == body;
+    uint64_t start = brief ? wsqi_clock_ns() : 0;
+    bool gives = loop->grain != 0 || (few && !brief);
+    wsqi_loop_range(ctx, loop, begin, end, partial, gives ? UINT64_MAX : 0, false);
+    uint64_t work_ns = wsqi_load_hint(&loop->element_ns) * (end - begin); /* 0: unknown */
+    if (brief && wsqi_clock_ns() - start > WSQI_WORTH_NS) self->brief = 0;
+    if (asked && !brief && work_ns != 0 && work_ns <= WSQI_WORTH_NS) self->brief = body;
 }
 
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,

@@ -500,8 +500,7 @@ static void short_loops_stay_alone(void) {
     CHECK_EQ(published, 0);
 }
 
-/* It wakes a worker before the first element if there are only a few for each worker, else after it,
- * or after 1 us. */
+/* It wakes a worker before the first of a few elements for each worker, else after the first, or after 1 us. */
 static void long_loops_wake_soon(void) {
     uint64_t published;
     CHECK(shape_takes((shape){0, 8, 0, MS}, &published) < 4 * MS + 100 * US);
@@ -576,11 +575,22 @@ static uint64_t few_published(unsigned workers) {
     return all.published;
 }
 
-/* Not if no other thread wants work. The first loop finds that one has asked before it went to sleep. That one is
- * woken, and asks again only when it has a processor. */
+/* Not if no other thread wants work. (The first loop finds a request from before a sleep, and wakes that thread.) */
 static void few_stay_private(void) {
-    CHECK_EQ(few_published(1), 1);
-    CHECK_EQ(few_published(2), 1);
+    for (unsigned workers = 1; workers <= 2; workers++) CHECK_EQ(few_published(workers), 1);
+}
+
+/* With 64 workers 100 elements are few. Once they were short, the next loop wakes nobody; once long, it wakes all. */
+static void few_are_remembered(void) {
+    static shape some[] = {{100, 0, 1000, 0}, {0, 40, 0, MS}};
+    const uint64_t most[] = {80 * US, 3 * US, 2200 * US, 1200 * US, 1200 * US};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 64});
+    for (int i = 0; i < 5; i++) {
+        uint64_t start = (nap(MS), now());
+        CHECK_EQ(wsq_run(pool, shape_root, &some[i > 1]), WSQ_OK);
+        CHECK(now() - start < most[i]);
+    }
+    wsq_pool_destroy(pool);
 }
 
 /* ---- the pieces of a loop that nobody shares ---- */
@@ -683,6 +693,7 @@ int main(void) {
     IN_WORLD(heavy_tails_are_shared);
     IN_WORLD(heavy_elements_are_public);
     IN_WORLD(few_stay_private);
+    IN_LARGE_WORLD(few_are_remembered);
     IN_WORLD(pieces_of_a_short_loop);
     IN_WORLD(pieces_of_a_loop);
     return test_end();
