@@ -7566,7 +7566,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
             visits--;
             *next = self->searching ? n + 1 : wsq_random_next(&self->random);
         }
-    } while (++distance < WSQI_ANYWHERE && *task == NULL);
+    } while (++distance < WSQI_POLLS && *task == NULL);
     return false;
 }
 
@@ -10644,8 +10644,9 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. */
-    while (wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
+    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In a
+     * child of fork() the thread that would end this wait does not exist.) */
+    while (!wsqi_forked(pool) && wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
