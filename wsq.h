@@ -4067,6 +4067,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
     uint32_t beside;  /* owner: how often in a row it was woken for jobs on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
+    wsqi_a32 from;    /* waker and owner write: 1 + the processor of a waker for jobs; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
@@ -4176,7 +4177,6 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* how many waits in a row were not over after wsqi_wait_look */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; a woken thread sets 0 */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
@@ -4938,8 +4938,8 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
 
 /* Wakes one sleeper. In S the caller has already made one idle thread a searcher. Each sleeper sets
  * its bit before S counts it as idle, so in the end the loop finds a bit. lead: the worker that has
- * the work (NULL: the caller, if it is a worker). */
-static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
+ * the work (NULL: the caller, if it is a worker). from: see wsqi_worker; 0: not for jobs. */
+static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
     int index;
@@ -4949,6 +4949,7 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
     if (lead != NULL) wsqi_store_hint(&sleeper->lead, lead->index + 1);
+    if (from != 0) wsqi_store_hint(&sleeper->from, from);
     wsqi_unpark(&sleeper->parker);
 }
 
@@ -5031,7 +5032,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
  * that a task is queued and no thread searches, and that a permit sleeps or JOINED is set. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
-        wsqi_wake_one(pool, NULL);
+        wsqi_wake_one(pool, NULL, 0);
         return;
     }
     wsqi_thread_want(pool);
@@ -5189,16 +5190,16 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 
 /* Wakes up to WSQI_WAKES sleepers for `amount` pieces of work, which lie at the workers `one` and
  * `two` (NULL: not known). It stops when S counts `amount` searchers, or when only `spare` permits
- * sleep. The caller has passed a full barrier. Returns whether it woke one. Each woken thread that
- * finds work wakes others, so n sleepers are awake after about log n wake-up times. */
+ * sleep. from: see wsqi_wake_one. The caller has passed a full barrier. Returns whether it woke a
+ * sleeper. Each woken thread that finds work wakes others, so n are awake after log n wake-ups. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
-                           uint32_t spare, size_t amount) {
+                           uint32_t from, uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
     uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
     while (woken < WSQI_WAKES && taken != 0) {
         taken = wsqi_idle_take(pool, WSQI_TAKEN, spare, most);
         for (uint32_t i = 0; i < taken; i++, woken++)
-            wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+            wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one, from);
     }
     return woken != 0;
 }
@@ -5208,13 +5209,13 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
-    if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
-        wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
+    bool wakes = wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0;
+    uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
     /* Each worker in a loop publishes one job at a time, and a searcher may take any of these. If
      * fewer than half of the awake threads search, a sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
-    if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
+    if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
@@ -5235,7 +5236,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     /* One searcher is enough for one task. For several tasks, this wakes a sleeper for each: the
      * present searchers may take other tasks, so they are counted in addition. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
+    if (wsqi_wake_some(pool, where[0], where[1], 0, 0, amount)) return true;
     wsqi_thread_want(pool);
     wsqi_joiner_ask(pool);
     return false;
@@ -5455,7 +5456,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
-        wsqi_wake_one(pool, NULL);
+        wsqi_wake_one(pool, NULL, 0);
     else /* This thread and its waker have each taken an idle thread out of S, so one is put back.
           * Relaxed: a producer that reads S before this sees a searcher in it, which will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
@@ -5547,14 +5548,13 @@ static bool wsqi_dismissed(wsqi_worker *self) {
  * a thief delays its victim, so that `skynet` takes twice as long (bench/README, "Figures"). A
  * worker that was woken for tasks does not move: the benchmark `wake` gained nothing. */
 static void wsqi_leave_waker(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    uint32_t from = wsqi_load_hint(&pool->jobs_from);
+    uint32_t from = wsqi_load_hint(&self->from);
     if (from == 0) return;
-    wsqi_store_hint(&pool->jobs_from, 0u);
+    wsqi_store_hint(&self->from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
     /* If the pool has no own threads, this one is the user's: its affinity mask stays. */
     bool moves = self->beside >= 2 && (self->beside & (self->beside - 1)) == 0;
-    if (moves && wsqi_own_threads(&pool->config) != 0) wsqi_cpu_leave();
+    if (moves && wsqi_own_threads(&self->pool->config) != 0) wsqi_cpu_leave();
 }
 
 /* If tasks take this long on average, a task that wakes another notifies. A guess: the other waits
@@ -9186,7 +9186,7 @@ static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
         wsqi_idle_take(pool, 1, 0, 2) != 0)
-        wsqi_wake_one(pool, NULL);
+        wsqi_wake_one(pool, NULL, 0);
 }
 
 /* Spawns a future's task. wsq_submit gets its handle in *out; wsq_go has none, so `out` is NULL.
@@ -10644,8 +10644,8 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In a
-     * child of fork() the thread that would end this wait does not exist.) */
+    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In
+     * a child of fork() the thread that would end this wait does not exist.) */
     while (!wsqi_forked(pool) && wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;

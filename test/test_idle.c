@@ -436,7 +436,7 @@ static void wakes_some(void) {
             wsqi_store_sc(&wsqi_block(pool, k)->lead, 0u);
         }
         set_s(pool, rows[i].searching, 10, 10, false);
-        CHECK_EQ(wsqi_wake_some(pool, wsqi_block(pool, 2), i % 2 != 0 ? wsqi_block(pool, 3) : NULL, rows[i].spare,
+        CHECK_EQ(wsqi_wake_some(pool, wsqi_block(pool, 2), i % 2 != 0 ? wsqi_block(pool, 3) : NULL, 0, rows[i].spare,
                                 rows[i].amount), rows[i].woken != 0);
         uint64_t s = wsqi_load_sc(&pool->permits);
         CHECK_EQ(wsqi_searching(s), rows[i].searching + rows[i].woken);

@@ -251,7 +251,7 @@ static void wake_beside_waking(void) {
     wsqi_self_set(wsqi_block(pool, 0));
     if (!wsqi_idle_take(pool, 1, 0, 1))
         wsqi_add_sc(&pool->permits, WSQI_SEARCHING - WSQI_SLEEPING - WSQI_IDLE);
-    wsqi_wake_one(pool, NULL);
+    wsqi_wake_one(pool, NULL, 0);
     explore_join();
     wsqi_self_set(NULL);
     explore_check(pool->permits.v == 2 * WSQI_SEARCHING && pool->sleepers[0].v == 0);
