@@ -9898,7 +9898,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
  * clock. But if it has at most 4 elements for each worker, they are probably long: a thief that
  * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). It
  * gets none if the last loop like this with the same body had less work than a wake-up costs. (100
- * empty elements with 128 simulated workers: 2, not 44 us.) */
+ * empty elements with 128 simulated workers: 0.6, not 21 us.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     wsqi_worker *self = wsqi_worker_of(ctx);
