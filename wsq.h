@@ -97,8 +97,9 @@
  *        its ring.
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
  *     3. The other workers, near ones first, from a random one on: a published job, or half of a
- *        ring. A worker looks on for about 15 us. It looks once if half of the workers do so, and
- *        twice if the process had one processor when it created the pool.
+ *        ring. A worker goes on looking for about 15 us. It looks only once while half of the
+ *        workers, woken for other work, still search; and twice if the process had one processor
+ *        when it created the pool.
  *     4. The global queue once more, and WSQ_LOW tasks.
  *     5. Nothing was found: the worker sleeps.
  *
@@ -470,7 +471,8 @@
  *     14. A thread that was dismissed leaves as soon as its task returns.
  *     15. The end of a pool, other than by WSQ_CANCEL, waits for its tasks that come after a task
  *         of another pool.
- *     16. At most half of the workers search, once they have looked once.
+ *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. It looks only once
+ *         while half of the workers were woken and still search.
  *     17. The memory of a pool is bounded by what is alive at the same time.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
  *         as many stand-ins as WAITING says.
@@ -1463,11 +1465,11 @@ typedef struct wsq_config {
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps; 0: about 15 us (on one processor it looks
                                  * twice), less if recent searches found nothing, or if half of the
-                                 * workers look already; WSQ_SPIN_OFF: it looks once. It also looks
-                                 * once after a thread outside has run a task in its wait. But if
-                                 * these runs follow each other within 60 us, and spin_ns is 0 or at
-                                 * least 60 us, one worker looks for 60 us after each. (How long a
-                                 * thread outside looks: WAITING in >>guide) */
+                                 * workers were woken and still search; WSQ_SPIN_OFF: it looks once.
+                                 * It also looks once after a thread outside has run a task in its
+                                 * wait. But if these runs follow each other within 60 us, and
+                                 * spin_ns is 0 or at least 60 us, one worker looks for 60 us after
+                                 * each. (How long a thread outside looks: WAITING in >>guide) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -3910,7 +3912,7 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * spawns by threads outside that use this lane; + 1 if it is closed */
+    wsqi_a64 outside; /* 2 * tasks that threads outside with this lane have spawned; + 1: closed */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, held mostly by consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
@@ -3987,7 +3989,7 @@ typedef struct wsqi_turn {
     uint64_t run;   /* counters.run at `start` */
     bool oldest;     /* WSQ_LIFO: the last turn looked in the ring; the next looks in the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* own ring's tail at that look, or after the last theft, if that was later */
+    uint32_t tail;   /* own ring's tail at that look, or after this worker's last theft, if later */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
     uint32_t end;    /* the tail of the ring of `victim` at that look */
 } wsqi_turn;
@@ -4890,7 +4892,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* The value of pool->poller while the block with this index has the driver. */
 #define WSQI_HAS_DRIVER(index) (4u * ((index) + 1u) + 1u)
-#define WSQI_HEARD 2u /* set while the driver is free, and its last thread has heard of events */
+#define WSQI_HEARD 2u /* set while the driver is free and its last thread has heard of events */
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
@@ -7496,9 +7498,10 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- looks at other workers ---- */
 
-/* May this worker take jobs? Each guest at work uses the processor of one worker. So if there are
- * fewer sleeping permits and other searchers than guests at work, the worker leaves jobs to the
- * guests. No job is missed: the last searcher, and each join, looks once more before it sleeps. */
+/* May this worker take jobs? Each guest at work uses the processor of one worker. If the sleeping
+ * permits plus the other searchers are fewer than these guests, a guest needs this worker's
+ * processor, so the worker leaves jobs to the guests. No job is missed: the last searcher, and each
+ * join, looks once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
@@ -7988,7 +7991,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
-    wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
+    wsqi_group_flush(self); /* may queue a task here: so first, and the spill below moves it */
     if (self->searching) wsqi_search_end(self); /* it was woken in a wait, as a searcher */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
@@ -8143,7 +8146,7 @@ static void wsqi_permit_pass(wsqi_worker *self) {
         uint32_t seeker = wsqi_load_hint(seat);
         /* Relaxed: the seat hands over the permit, and nothing else. Failure: the seeker left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
-        wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
+        wsqi_group_flush(self); /* may queue a task here: so first, and the caller spills it */
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
         wsqi_check_beside(self->pool); /* the owner may have ended the pool's last task in a wait */
@@ -9152,7 +9155,8 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     void *item;
     bool all = true;
-    /* wsqi_tombstone_drop may miss the claim of another thread. Then that tombstone stays. */
+    /* wsqi_tombstone_drop may miss another thread's claim of a future. Then that tombstone stays.
+    */
     while ((task = wsqi_deque_take(self)) != NULL) {
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
@@ -9564,7 +9568,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
     uint32_t index = wsqi_entry_index(entry);
-    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) { /* it ran in its fork */
+    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) { /* its fork ran the job */
         self->run_at_fork--;
         return (uintptr_t)(entry + 1);
     }
@@ -9683,8 +9687,8 @@ WSQ_API int wsq_worker_self(void) {
 
 /* The last elements of a range may be heavy after many light ones. So the last WSQI_LAST run one by
  * one, and if a thief wants work, the clock is read after each. A loop that has worked for at most
- * WSQI_WORTH_NS / 2 does so only if its grain is WSQI_MANY or more, which shows that its elements
- * were many and light; and it reads the clock after three. */
+ * WSQI_WORTH_NS / 2 reads it after every third, and does all this only if its grain is WSQI_MANY or
+ * more: then its elements so far were many and light. */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -9703,8 +9707,9 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, a step is at most a quarter of the rest without the last 24. (With an eighth then, too, the
- * row stencil takes longer. With half, one thread may run half of many heavy elements.) */
+ * 2, it is at most a quarter of the rest, not counting the last 24. (If it stayed an eighth,
+ * `stencil` of bench/users would take longer. With half, one thread may run half of many heavy
+ * elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;

@@ -148,6 +148,8 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, i
 static void slots(void) {
     for (unsigned workers = 2; workers <= 4; workers += 2) {
         watched = true;
+        uint64_t late = slot_time((wsq_config){.workers = workers, .spin_ns = WSQ_SPIN_OFF}, true, 0, 1);
+        CHECK(late >= 500 * US && late < 600 * US); /* the watcher's half millisecond, and a wake-up */
         CHECK(slot_time((wsq_config){.workers = workers}, false, MS, 1) < 20 * US);
         if (workers > 2) CHECK(slot_time((wsq_config){.workers = workers}, false, 5 * MS, 1) < 20 * US);
         evicted = true;

@@ -100,39 +100,33 @@ static void task_beside_join(void) {
           2 * MS);
 }
 
-/* ---- 12: half may search ---- */
+/* ---- 12: how long workers search ---- */
 
-/* Of the threads that a pool has started: how many are awake. */
-static unsigned awake(unsigned threads) {
-    unsigned count = 0;
-    for (unsigned i = 0; i < threads; i++) count += sim.cores[i].state != SIM_ASLEEP;
-    return count;
+/* How often the worker has looked at another one. */
+static uint64_t looks_of(wsq_pool *pool, unsigned worker) {
+    wsq_stats all;
+    wsq_worker_stats(pool, worker, &all);
+    return all.steal_attempts;
 }
 
-static void searchers_judge(unsigned most, unsigned allowed) {
-    if (most <= allowed) return;
-    verdict = false;
-    snprintf(measured, sizeof measured, "%u of %u workers search at once", most, 2 * allowed);
-}
-
+/* Tasks of all workers end at the same time. Each worker looks at the others in as many rounds as a search has, and
+ * twice at the lead and first looks; then it sleeps. */
 static void search_end(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 8});
-    item *items[8];
-    uint64_t end = 0;
-    for (unsigned i = 0; i < 8; i++) item_spawn_on(pool, i, items[i] = item_make(200 * US));
+    enum { WORKERS = 8, MOST = (WSQI_SPIN_ROUNDS + 2) * (WORKERS - 1) };
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = WORKERS});
+    uint64_t before[WORKERS], least = UINT64_MAX, most = 0;
+    for (unsigned i = 0; i < WORKERS; i++) item_spawn_on(pool, i, item_make(200 * US));
     nap(100 * US);
-    for (unsigned i = 0; i < 8; i++) items[i]->ns = 0; /* they compute already */
-    while (now() < MS) {
-        bool all = true;
-        for (unsigned i = 0; i < 8; i++) {
-            all = all && items[i]->ended != 0;
-            if (items[i]->ended > end) end = items[i]->ended;
-        }
-        if (all) break;
-        compute(US / 10);
+    for (unsigned i = 0; i < WORKERS; i++) before[i] = looks_of(pool, i);
+    nap(200 * US);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        uint64_t looks = looks_of(pool, i) - before[i];
+        if (looks < least) least = looks;
+        if (looks > most) most = looks;
+        verdict = verdict && sim.cores[i].state == SIM_ASLEEP;
     }
-    compute(300 * US); /* a search is over by then */
-    searchers_judge(awake(8), 4);
+    verdict = verdict && least > WORKERS && most <= MOST;
+    snprintf(measured, sizeof measured, "%u to %u looks a worker", (unsigned)least, (unsigned)most);
 }
 
 /* ---- all of them ---- */
@@ -173,7 +167,7 @@ static const struct hang {
     {"9b", futures_shared, 1000, true, "memory of futures, WSQ_SHARED"},
     {"10", edge_across, 5000, true, "a pool is destroyed beside an edge from another"},
     {"11b", task_beside_join, 1000, true, "a task beside a worker that sleeps in a join"},
-    {"12a", search_end, 50, true, "half of the workers go on searching, after tasks that end at once"},
+    {"12a", search_end, 50, true, "workers search without end, after tasks that end at once"},
     {"13a", pinned_yields, 50, true, "a pinned task that yields, while its worker waits for another"},
     {"13b", guest_pumps, 500, true, "a guest that waits in a caller_runs pool"},
     {"14a", waits_without_permit, 500, true, "a thread without a permit queues a task and waits again"},
