@@ -9155,8 +9155,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     void *item;
     bool all = true;
-    /* wsqi_tombstone_drop may miss another thread's claim of a future. Then that tombstone stays.
-    */
+    /* wsqi_tombstone_drop may miss another thread's claim. Then that tombstone stays. */
     while ((task = wsqi_deque_take(self)) != NULL) {
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
