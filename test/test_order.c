@@ -132,6 +132,55 @@ static void spawned_inside(void) {
     }
 }
 
+/* After more spawns than a ring holds, their spawner or one of them blocks: the ring's tasks go to the lane. */
+static unsigned blocker; /* the number of the task that blocks; TASKS: the spawner, one by one; TASKS + 1: a batch */
+
+static void block_once(wsq_ctx ctx) {
+    wsq_block_begin(ctx);
+    test_nap(200000);
+    wsq_block_end(ctx);
+}
+
+static wsq_poll note_and_block(wsq_ctx ctx, step *self) {
+    log_of[atomic_fetch_add(&started, 1)] = self->number;
+    if (self->number == blocker) block_once(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll spawn_and_block(wsq_ctx ctx, step *self) {
+    step *steps = self->arg;
+    wsq_task *batch[TASKS];
+    for (unsigned i = 0; i < self->number; i++) batch[i] = &steps[i].task;
+    if (blocker > TASKS) {
+        CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), batch[0]), WSQ_OK);
+        CHECK_EQ(wsq_spawn_batch(wsq_pool_of(ctx), batch + 1, self->number - 1), WSQ_OK);
+    } else {
+        for (unsigned i = 0; i < self->number; i++) CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), batch[i]), WSQ_OK);
+    }
+    if (blocker >= TASKS) block_once(ctx);
+    return WSQ_DONE;
+}
+
+static void spawned_before_a_block(void) {
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        for (unsigned kind = 0; kind < 3; kind++) {
+            for (unsigned count = 200; count <= 1600; count += 175) {
+                step *steps = step_array(count, note_and_block, NULL), *spawner = step_array(1, spawn_and_block, steps);
+                for (unsigned i = 0; i < count; i++) steps[i].number = i;
+                blocker = kind == 0 ? 3 : TASKS + kind - 1;
+                spawner->number = count;
+                CHECK_EQ(wsq_spawn(pool, &spawner->task), WSQ_OK);
+                CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+                CHECK_EQ(out_of_order(count), 0);
+                free(spawner);
+                free(steps);
+            }
+        }
+        pool_end(pool);
+    }
+}
+
 /* WSQ_HIGH and pinned tasks between them do not change the others' order. */
 static void among_others(void) {
     for (size_t k = 0; k < ALONE; k++) {
@@ -382,6 +431,7 @@ int main(void) {
     RUN(spawned_outside);
     RUN(spawned_beside_others);
     RUN(spawned_inside);
+    RUN(spawned_before_a_block);
     RUN(among_others);
     RUN(one_thread_writer);
     RUN(a_fifth);
