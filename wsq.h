@@ -482,7 +482,7 @@
  *     3.  [test_fair, oracle starved]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c, test_order]
+ *     6.  [hangs 2c 2d, test_order]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c, oracle loop]
@@ -5588,11 +5588,10 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
     wsqi_slot_update(self);
-    /* The pool's only worker keeps the order of its spawns. So it puts new tasks into the global
-     * queue until it has fetched all tasks that it left there. */
-    if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
-        !wsqi_alone(self->pool) && !wsqi_inject_empty(&self->pool->lanes[WSQ_NORMAL]))
-        self->order = WSQ_SHARED;
+    /* With one worker, tasks start in the order of their spawns. So a thread that has lost its
+     * permit, and left its tasks in the global queue, puts new tasks there, too, until it has
+     * fetched all tasks from there. */
+    if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
 }
 
 /* The owner is about to sleep. It takes the driver, if that is free, in three cases: it had the

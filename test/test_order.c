@@ -181,6 +181,41 @@ static void spawned_before_a_block(void) {
     }
 }
 
+/* Spawns before a block, and others after it; also on a lent thread, and where no stand-in comes. */
+static wsq_poll block_between(wsq_ctx ctx, step *self) {
+    step *steps = self->arg;
+    for (unsigned i = 0; i < 8; i++) {
+        if (i == 4) block_once(ctx);
+        CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &steps[i].task), WSQ_OK);
+    }
+    return WSQ_DONE;
+}
+
+static void *lend(void *pool) {
+    wsq_worker_enter(pool);
+    return NULL;
+}
+
+static void spawned_around_a_block(void) {
+    for (unsigned kind = 0; kind < 3; kind++) {
+        wsq_pool *pool = pool_new((wsq_config){
+            .workers = 1, .max_standins = kind == 1 ? WSQ_STANDINS_OFF : 0, .lend_only = kind == 2});
+        pthread_t lent;
+        if (kind == 2) CHECK_EQ(pthread_create(&lent, NULL, lend, pool), 0);
+        for (size_t round = 0; round < 2 + test_times(20); round++) {
+            step *steps = step_array(8, note, NULL), *spawner = step_array(1, block_between, steps);
+            for (unsigned i = 0; i < 8; i++) steps[i].number = i;
+            CHECK_EQ(wsq_spawn(pool, &spawner->task), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(out_of_order(8), 0);
+            free(spawner);
+            free(steps);
+        }
+        pool_end(pool);
+        if (kind == 2) CHECK_EQ(pthread_join(lent, NULL), 0);
+    }
+}
+
 /* WSQ_HIGH and pinned tasks between them do not change the others' order. */
 static void among_others(void) {
     for (size_t k = 0; k < ALONE; k++) {
@@ -432,6 +467,7 @@ int main(void) {
     RUN(spawned_beside_others);
     RUN(spawned_inside);
     RUN(spawned_before_a_block);
+    RUN(spawned_around_a_block);
     RUN(among_others);
     RUN(one_thread_writer);
     RUN(a_fifth);
