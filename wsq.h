@@ -4871,7 +4871,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
  *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push, wsqi_push_local, wsqi_spill,
  *            wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep, wsqi_ring_return, wsqi_ring_rob,
- *            wsqi_steal_tasks, wsqi_take_back and wsqi_tombstones_sweep oblige their callers;
+ *            wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back and wsqi_tombstones_sweep oblige
+ *            their callers;
  *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
  *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
  *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
@@ -8734,10 +8735,38 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
+/* The owner has taken `item`, the oldest of its ring. It puts awaited tasks in front of all others,
+ * which keep their order; but only those among the next `most` items. Returns how many. */
+static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *task,
+                               const wsq_group *group, size_t most) {
+    void *first[2] = {NULL, NULL}; /* two chains of items: [0] awaited tasks, [1] others */
+    wsq_task *last[2] = {NULL, NULL};
+    size_t count = 0;
+    uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
+    for (size_t i = 0; item != NULL; i++) {
+        wsq_task *one = wsqi_unmarked(item);
+        bool other = i > most || !wsqi_is_wanted(one, task, group);
+        count += !other;
+        wsqi_set(&one->next, (wsq_task *)NULL);
+        if (last[other] != NULL) wsqi_set(&last[other]->next, (wsq_task *)item);
+        else first[other] = item;
+        last[other] = one;
+        item = left != 0 ? wsqi_get(&self->ring.items[(tail - left--) & WSQI_RING_MASK]) : NULL;
+    }
+    for (int other = 0; other < 2; other++) {
+        for (void *next = first[other]; (item = next) != NULL;) {
+            next = wsqi_get(&wsqi_unmarked(item)->next); /* first: a thief may take the task */
+            wsqi_ring_return(self, item);
+        }
+    }
+    return count;
+}
+
 /* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
  * NULL. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks of the
- * ring that are not awaited go to its back; *left returns how many remain to be checked. A
- * task in the slot that is not awaited moves to the queue, because the owner is about to block. */
+ * ring that are not awaited stay there, in their order; *left returns how many remain to be
+ * checked. A task in the slot that is not awaited moves to the queue, because the owner is about to
+ * block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8749,7 +8778,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         --*left;
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
-        wsqi_ring_return(self, item);
+        *left = wsqi_ring_prefer(self, item, task, group, *left);
     }
     next = wsqi_deque_take(self);
     if (next == NULL || wsqi_is_wanted(next, task, group)) return next;
