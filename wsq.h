@@ -484,7 +484,7 @@
  *     3.  [test_fair, oracle starved]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c, test_order]
+ *     6.  [hangs 2c 2d, test_order]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c, oracle loop]
@@ -1504,7 +1504,7 @@ typedef struct wsq_stats {
     uint64_t steal_attempts; /* victims that the worker looked at */
     uint64_t steals;         /* attempts that brought something */
     uint64_t tasks_stolen;   /* tasks that the steals brought */
-    uint64_t overflows;      /* times that half a ring moved to the global queue */
+    uint64_t overflows;      /* times that tasks of a full ring moved to the global queue */
     uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
@@ -2667,6 +2667,20 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 }
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
+
+/* The owner takes all items, and returns how many. They lie in the slots below the tail, oldest
+ * first, until the owner pushes. */
+static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
+    for (;;) {
+        uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
+        if (real == tail) return 0;
+        uint64_t next = wsqi_head_pack(steal == real ? tail : steal, tail);
+        /* R6: as in wsqi_ring_pop. Failure: relaxed, the loop retries. */
+        if (wsqi_cas_rel(&self->head, &head, next)) return tail - real;
+    }
+}
 
 /* The owner keeps the oldest WSQ_RING_CAPACITY / 2 items in the ring, and moves the others to
  * `out`, which has room for as many. Returns how many it moved: 0 if the ring is at most half full,
@@ -4858,8 +4872,9 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * thread is obliged when it has queued, stolen or moved tasks, and when it stops searching and no
  * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
  *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push, wsqi_push_local, wsqi_spill,
- *            wsqi_spill_all, wsqi_order_keep, wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks,
- *            wsqi_take_back and wsqi_tombstones_sweep oblige their callers;
+ *            wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep, wsqi_ring_return, wsqi_ring_rob,
+ *            wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back and wsqi_tombstones_sweep oblige
+ *            their callers;
  *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
  *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
  *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
@@ -5576,11 +5591,10 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
     wsqi_slot_update(self);
-    /* The pool's only worker keeps the order of its spawns. So it puts new tasks into the global
-     * queue until it has fetched all tasks that it left there. */
-    if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
-        !wsqi_alone(self->pool) && !wsqi_inject_empty(&self->pool->lanes[WSQ_NORMAL]))
-        self->order = WSQ_SHARED;
+    /* With one worker, tasks start in the order of their spawns. So a thread that has lost its
+     * permit, and left its tasks in the global queue, puts new tasks there, too, until it has
+     * fetched all tasks from there. */
+    if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
 }
 
 /* The owner is about to sleep. It takes the driver, if that is free, in three cases: it had the
@@ -5671,8 +5685,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * ========================================================================== */
 
 /* The owner moves tasks to the global queue: those of its ring, except the oldest WSQ_RING_CAPACITY
- * / 2, and then `task` (or NULL). Marked tasks, which came from there, go to its front, others to
- * its end. While a thief copies from the ring, only `task` moves. */
+ * / 2, and then `task`. Marked tasks, which came from there, go to its front, others to its end.
+ * While a thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5719,20 +5733,21 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
                         wsqi_unmarked(item));
 }
 
-/* Moves the tasks of the owner's slot and queue to the global queue, in order, because the owner
- * has no permit from here on. Marked tasks, which came from there, go to its front, so that no
- * later task overtakes them. Tasks that were spawned or woken here go to its end: at the front,
- * tasks that spawn and block would keep others waiting without end. A long queue stays in place,
- * unless a lent thread leaves: others steal from it in searches and turns (wsqi_take_stuck). (Only
- * a WSQ_LIFO pool has long queues, and it has no slots.) True: the caller must notify. */
-static bool wsqi_spill_all(wsqi_worker *self) {
-    void *item = wsqi_slot_take(self);
+/* The next item that wsqi_spill_queue moves: the newest of the deque, or else the oldest of those
+ * that are left of the ring. NULL: there is none. */
+static inline void *wsqi_spill_next(wsqi_worker *self, uint32_t *left, uint32_t tail) {
+    void *item = wsqi_deque_take(self);
+    if (item != NULL || *left == 0) return item;
+    return wsqi_get(&self->ring.items[(tail - (*left)--) & WSQI_RING_MASK]);
+}
+
+/* Moves `item` (or NULL), then the tasks of the owner's queue to the global queue, in order. Marked
+ * tasks go to its front, others to its end. True: some moved, and the caller must notify. */
+static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
     wsq_task *newest = NULL, *oldest = NULL;
-    self->lifo_left = 0;
-    size_t length = wsqi_queue_length(self);
-    bool stays = length > WSQ_RING_CAPACITY && !wsqi_dismissed(self);
-    if (stays || (length == 0 && item == NULL)) return length != 0;
-    for (; item != NULL || (item = wsqi_queue_pop(self)) != NULL; item = NULL) {
+    uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
+    if (item == NULL) item = wsqi_spill_next(self, &left, tail);
+    for (; item != NULL; item = wsqi_spill_next(self, &left, tail)) {
         wsq_task *task = wsqi_unmarked(item);
         if (oldest == NULL) oldest = task;
         else wsqi_set(&task->next, newest);
@@ -5743,10 +5758,26 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     return newest != NULL;
 }
 
-/* From here on the pool's only worker puts its spawns into the global queue, until it has fetched
- * all tasks from there. So its tasks keep their order, although some did not fit into its ring. */
+/* Moves the tasks of the owner's slot and queue to the global queue, in order, because the owner
+ * has no permit from here on. Marked tasks, which came from there, go to its front, so that no
+ * later task overtakes them. Tasks that were spawned or woken here go to its end: at the front,
+ * tasks that spawn and block would keep others waiting without end. A long queue stays in place,
+ * unless a lent thread leaves: others steal from it in searches and turns (wsqi_take_stuck). (Only
+ * a WSQ_LIFO pool has long queues, and it has no slots.) True: the caller must notify. */
+static bool wsqi_spill_all(wsqi_worker *self) {
+    void *item = wsqi_slot_take(self);
+    self->lifo_left = 0;
+    size_t length = wsqi_queue_length(self);
+    bool stays = length > WSQ_RING_CAPACITY && !wsqi_dismissed(self);
+    if (stays || (length == 0 && item == NULL)) return length != 0;
+    return wsqi_spill_queue(self, item);
+}
+
+/* From here on the pool's only worker puts its spawns into the global queue, behind all tasks of
+ * its ring, until it has fetched all tasks from there. So its tasks keep their order, although some
+ * did not fit into its ring. */
 static void wsqi_order_keep(wsqi_worker *self) {
-    if (self->spilled) wsqi_spill(self, NULL);
+    (void)wsqi_spill_queue(self, NULL);
     self->spilled = false;
     self->order = WSQ_SHARED;
 }
@@ -5759,13 +5790,19 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
         return;
     }
     wsqi_stat(self->counters.overflows, 1);
-    wsqi_spill(self, task);
+    if (pool->workers == 1) {
+        /* All tasks of the ring go before this one. (Rejected: later spawns go to the global queue,
+         * too, from here on. That slows spawn/many down by a third.) */
+        (void)wsqi_spill_queue(self, NULL);
+        wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
+        self->spilled = true; /* so wsqi_order_keep is called before the next task */
+        self->turn.left = 0;
+    } else {
+        wsqi_spill(self, task);
+    }
     /* I6: searchers may have missed the tasks that moved, and wsqi_notify_pushed did not notify for
      * tasks that lay behind older ones. So the owner notifies now. */
     wsqi_notify_others(self);
-    if (pool->workers > 1) return;
-    self->spilled = true; /* so wsqi_order_keep is called before the next task */
-    self->turn.left = 0;
 }
 
 /* The owner puts the task at the back of its queue. The caller must notify. */
@@ -7202,7 +7239,8 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
         else wsqi_set(&tasks[i]->next, newest);
         newest = tasks[i];
     }
-    if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
+    bool full = newest != NULL && self != NULL && self->order == WSQ_FIFO;
+    if (full && pool->workers == 1) wsqi_order_keep(self);
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
 }
@@ -8700,10 +8738,38 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
+/* The owner has taken `item`, the oldest of its ring. It puts awaited tasks in front of all others,
+ * which keep their order; but only those among the next `most` items. Returns how many. */
+static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *task,
+                               const wsq_group *group, size_t most) {
+    void *first[2] = {NULL, NULL}; /* two chains of items: [0] awaited tasks, [1] others */
+    wsq_task *last[2] = {NULL, NULL};
+    size_t count = 0;
+    uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
+    for (size_t i = 0; item != NULL; i++) {
+        wsq_task *one = wsqi_unmarked(item);
+        bool other = i > most || !wsqi_is_wanted(one, task, group);
+        count += !other;
+        wsqi_set(&one->next, (wsq_task *)NULL);
+        if (last[other] != NULL) wsqi_set(&last[other]->next, (wsq_task *)item);
+        else first[other] = item;
+        last[other] = one;
+        item = left != 0 ? wsqi_get(&self->ring.items[(tail - left--) & WSQI_RING_MASK]) : NULL;
+    }
+    for (int other = 0; other < 2; other++) {
+        for (void *next = first[other]; (item = next) != NULL;) {
+            next = wsqi_get(&wsqi_unmarked(item)->next); /* first: a thief may take the task */
+            wsqi_ring_return(self, item);
+        }
+    }
+    return count;
+}
+
 /* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
  * NULL. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks of the
- * ring that are not awaited go to its back; *left returns how many remain to be checked. A
- * task in the slot that is not awaited moves to the queue, because the owner is about to block. */
+ * ring that are not awaited stay there, in their order; *left returns how many remain to be
+ * checked. A task in the slot that is not awaited moves to the queue, because the owner is about to
+ * block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8715,7 +8781,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         --*left;
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
-        wsqi_ring_return(self, item);
+        *left = wsqi_ring_prefer(self, item, task, group, *left);
     }
     next = wsqi_deque_take(self);
     if (next == NULL || wsqi_is_wanted(next, task, group)) return next;

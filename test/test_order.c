@@ -132,6 +132,146 @@ static void spawned_inside(void) {
     }
 }
 
+/* After more spawns than a ring holds, their spawner or one of them blocks: the ring's tasks go to the lane. */
+static unsigned blocker; /* the number of the task that blocks; TASKS: the spawner, one by one; TASKS + 1: a batch */
+
+static void block_once(wsq_ctx ctx) {
+    wsq_block_begin(ctx);
+    test_nap(200000);
+    wsq_block_end(ctx);
+}
+
+static wsq_poll note_and_block(wsq_ctx ctx, step *self) {
+    log_of[atomic_fetch_add(&started, 1)] = self->number;
+    if (self->number == blocker) block_once(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll spawn_and_block(wsq_ctx ctx, step *self) {
+    step *steps = self->arg;
+    wsq_task *batch[TASKS];
+    for (unsigned i = 0; i < self->number; i++) batch[i] = &steps[i].task;
+    if (blocker > TASKS) {
+        CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), batch[0]), WSQ_OK);
+        CHECK_EQ(wsq_spawn_batch(wsq_pool_of(ctx), batch + 1, self->number - 1), WSQ_OK);
+    } else {
+        for (unsigned i = 0; i < self->number; i++) CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), batch[i]), WSQ_OK);
+    }
+    if (blocker >= TASKS) block_once(ctx);
+    return WSQ_DONE;
+}
+
+static void spawned_before_a_block(void) {
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        for (unsigned kind = 0; kind < 3; kind++) {
+            for (unsigned count = 200; count <= 1600; count += 175) {
+                step *steps = step_array(count, note_and_block, NULL), *spawner = step_array(1, spawn_and_block, steps);
+                for (unsigned i = 0; i < count; i++) steps[i].number = i;
+                blocker = kind == 0 ? 3 : TASKS + kind - 1;
+                spawner->number = count;
+                CHECK_EQ(wsq_spawn(pool, &spawner->task), WSQ_OK);
+                CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+                CHECK_EQ(out_of_order(count), 0);
+                free(spawner);
+                free(steps);
+            }
+        }
+        pool_end(pool);
+    }
+}
+
+/* Spawns before a block, and others after it; also on a lent thread, and where no stand-in comes. */
+static wsq_poll block_between(wsq_ctx ctx, step *self) {
+    step *steps = self->arg;
+    for (unsigned i = 0; i < 8; i++) {
+        if (i == 4) block_once(ctx);
+        CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &steps[i].task), WSQ_OK);
+    }
+    return WSQ_DONE;
+}
+
+static void *lend(void *pool) {
+    wsq_worker_enter(pool);
+    return NULL;
+}
+
+static void spawned_around_a_block(void) {
+    for (unsigned kind = 0; kind < 3; kind++) {
+        wsq_pool *pool = pool_new((wsq_config){
+            .workers = 1, .max_standins = kind == 1 ? WSQ_STANDINS_OFF : 0, .lend_only = kind == 2});
+        pthread_t lent;
+        if (kind == 2) CHECK_EQ(pthread_create(&lent, NULL, lend, pool), 0);
+        for (size_t round = 0; round < 2 + test_times(20); round++) {
+            step *steps = step_array(8, note, NULL), *spawner = step_array(1, block_between, steps);
+            for (unsigned i = 0; i < 8; i++) steps[i].number = i;
+            CHECK_EQ(wsq_spawn(pool, &spawner->task), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(out_of_order(8), 0);
+            free(spawner);
+            free(steps);
+        }
+        pool_end(pool);
+        if (kind == 2) CHECK_EQ(pthread_join(lent, NULL), 0);
+    }
+}
+
+/* A wait runs what it waits for first; all others keep their order. Kinds: the task 5, a group of 5 and 7, whose
+ * tasks spawn others, a future. */
+static unsigned awaits;
+static step *late; /* what the group's tasks spawn */
+
+static wsq_poll note_and_spawn(wsq_ctx ctx, step *self) {
+    log_of[atomic_fetch_add(&started, 1)] = self->number;
+    if (awaits == 1 && (self->number == 5 || self->number == 7))
+        CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &late[self->number - 5].task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void *note_five(void *arg) {
+    log_of[atomic_fetch_add(&started, 1)] = 5;
+    return arg;
+}
+
+static wsq_poll spawn_and_wait(wsq_ctx ctx, step *self) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    step *steps = self->arg;
+    wsq_future *future = NULL;
+    wsq_group group;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    for (unsigned i = 0; i < 10; i++) {
+        if (awaits == 2 && i == 5) CHECK_EQ(wsq_submit(pool, note_five, NULL, &future), WSQ_OK);
+        else if (awaits == 1 && (i == 5 || i == 7)) CHECK_EQ(wsq_group_spawn(&group, &steps[i].task), WSQ_OK);
+        else CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+    }
+    if (awaits == 0) CHECK_EQ(wsq_task_wait(&steps[5].task), WSQ_OK);
+    if (awaits == 1) CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    if (awaits == 2) CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void spawned_before_a_wait(void) {
+    static const unsigned wanted[][12] = {{5, 0, 1, 2, 3, 4, 6, 7, 8, 9},
+                                          {5, 7, 0, 1, 2, 3, 4, 6, 8, 9, 15, 17}, {5, 0, 1, 2, 3, 4, 6, 7, 8, 9}};
+    for (size_t k = 0; k < 4; k++) { /* in a WSQ_SHARED pool a wait finds nothing to run */
+        wsq_pool *pool = pool_new(alone[k]);
+        for (awaits = 0; awaits < 3; awaits++) {
+            step *steps = step_array(10, note_and_spawn, NULL), *spawner = step_array(1, spawn_and_wait, steps);
+            late = step_array(3, note, NULL);
+            for (unsigned i = 0; i < 10; i++) steps[i].number = i;
+            for (unsigned i = 0; i < 3; i++) late[i].number = 15 + i;
+            CHECK_EQ(wsq_spawn(pool, &spawner->task), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            for (unsigned i = 0, n = awaits == 1 ? 12 : 10; i < n; i++) CHECK_EQ(log_of[i], wanted[awaits][i]);
+            atomic_store(&started, 0);
+            free(spawner);
+            free(steps);
+            free(late);
+        }
+        pool_end(pool);
+    }
+}
+
 /* WSQ_HIGH and pinned tasks between them do not change the others' order. */
 static void among_others(void) {
     for (size_t k = 0; k < ALONE; k++) {
@@ -382,6 +522,9 @@ int main(void) {
     RUN(spawned_outside);
     RUN(spawned_beside_others);
     RUN(spawned_inside);
+    RUN(spawned_before_a_block);
+    RUN(spawned_around_a_block);
+    RUN(spawned_before_a_wait);
     RUN(among_others);
     RUN(one_thread_writer);
     RUN(a_fifth);

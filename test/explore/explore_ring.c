@@ -58,11 +58,12 @@ static bool steal(wsq_ring *victim, wsq_ring *self) {
 }
 
 static void spill(wsq_ring *self) {
-    void *out[CAPACITY / 2];
-    int before = 0;
-    bool full = explore_choose(2); /* or whatever is behind its older half */
-    size_t n = full ? wsq_ring_spill(self, out) : wsqi_ring_spill(self, out);
-    explore_check(n <= CAPACITY / 2); /* fewer, too, of one that is not full any more */
+    void *out[CAPACITY];
+    int before = 0, how = (int)explore_choose(3); /* a full one's newer half; what is behind its older half; all */
+    size_t n = how == 0 ? wsq_ring_spill(self, out) : how == 1 ? wsqi_ring_spill(self, out) : wsqi_ring_pop_all(self);
+    uint32_t tail = wsqi_load_own(&self->tail);
+    explore_check(how == 2 || n <= CAPACITY / 2); /* fewer, too, of one that is not full any more */
+    for (size_t i = 0; how == 2 && i < n; i++) out[i] = wsqi_get(&self->items[(tail - n + i) & WSQI_RING_MASK]);
     for (size_t i = 0; i < n; i++) {
         int number = take(out[i]);
         explore_check(number > before);

@@ -146,6 +146,7 @@ static const struct hang {
     {"2a", behind_a_block, 1000, true, "tasks queued by a worker that blocks, beside others"},
     {"2b", high_yields, 50, true, "a worker waits for a WSQ_HIGH task that yields"},
     {"2c", order_beside_yields, 1000, true, "the order of one thread's tasks beside some that yield"},
+    {"2d", order_without_permit, 1000, true, "the order of tasks around a block, beside a stand-in"},
     {"3a", pinned_across, 50, true, "a task pinned to a worker that waits"},
     {"3b", pinned_run, 50, true, "a task pinned to a worker that waits inside wsq_run"},
     {"4a", untold_timeout, 500, true, "a wait that times out, then 64 tasks"},

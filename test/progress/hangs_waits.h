@@ -173,6 +173,32 @@ static void order_beside_yields(void) {
     }
 }
 
+/* A task spawns one, blocks, spawns another and computes on, without a permit, beside many tasks. */
+static item *before_block, *after_block;
+
+static wsq_poll stuck_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(5 * MS); /* all tasks are queued */
+    item_spawn(wsq_pool_of(ctx), before_block = item_make(US));
+    wsq_block_begin(ctx);
+    nap(2 * MS);
+    wsq_block_end(ctx);
+    item_spawn(wsq_pool_of(ctx), after_block = item_make(US));
+    compute(100 * MS);
+    return WSQ_DONE;
+}
+
+static void order_without_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *blocks = item_make(0);
+    blocks->task.fn = stuck_run;
+    item_spawn(pool, blocks);
+    for (int i = 0; i < 1500; i++) item_spawn(pool, item_make(100 * US));
+    wsq_pool_wait(pool);
+    judge("a task begins after one that was spawned after a block by",
+          before_block->began > after_block->began ? before_block->began - after_block->began : 0, 0);
+}
+
 /* ---- 3: pinned to a worker that waits ---- */
 
 static wsq_poll across_run(wsq_ctx ctx, wsq_task *task) {
