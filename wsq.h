@@ -484,7 +484,7 @@
  *     3.  [test_fair, oracle starved]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c 2d, test_order]
+ *     6.  [hangs 2c 2d 2e, test_order]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c, oracle loop]
@@ -8805,22 +8805,37 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
+/* A helper puts a chain, newest first, which was all of `incoming`, back there, below what was
+ * pushed in the meantime. It marks no task: a worker that is just moving older tasks to `ready`
+ * then finds these behind those. The caller must notify. */
+static void wsqi_chain_return(wsqi_inject *lane, void *newest) {
+    void *above, *item, *none = NULL;
+    /* G1: the chain's links and tasks are visible again. Pairs with G2. Failure: see below. */
+    while (!wsqi_cas_rel(&lane->incoming, &none, newest)) {
+        /* Takes the younger tasks, and links them to the chain. G2: their links are visible. */
+        above = wsqi_xchg_acq(&lane->incoming, NULL);
+        none = NULL;
+        if (above == NULL) continue;
+        for (item = above; wsqi_get(&wsqi_unmarked(item)->next) != NULL;)
+            item = wsqi_get(&wsqi_unmarked(item)->next);
+        wsqi_set(&wsqi_unmarked(item)->next, (wsq_task *)newest);
+        newest = above;
+    }
+}
+
 /* Takes the task for a helper, without the lane's lock, if the task is alone in the lane's
- * `incoming`. If the task is only the newest there, the CAS takes older tasks, too, so all go back,
- * marked as older than the tasks queued since. (Rejected: the helper keeps the task, and the others
- * go back. Then helpers that do this again and again keep the others from the workers.) */
+ * `incoming`. If the task is only the newest there, the CAS takes older tasks, too, so all go back.
+ * (Rejected: the helper keeps the task, and the others go back. Then helpers that do this again and
+ * again keep the others from the workers.) */
 static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) {
-    wsq_task *oldest = task, *next;
     void *newest = task;
     /* G2: the tasks and links are visible. Pairs with G1. Failure: `task` is not the newest. */
     if (!wsqi_cas_acq(&lane->incoming, &newest, NULL)) return false;
-    for (; (next = wsqi_unmarked(wsqi_get(&oldest->next))) != NULL; oldest = next)
-        wsqi_set(&oldest->next, (wsq_task *)wsqi_marked(next));
-    if (oldest == task) {
+    if (wsqi_get(&task->next) == NULL) {
         wsqi_helped_one(lane);
         return true;
     }
-    wsqi_chain_push(&lane->incoming, (wsq_task *)wsqi_marked(task), oldest);
+    wsqi_chain_return(lane, task);
     wsqi_notify(pool); /* other threads may have missed the tasks in the meantime */
     return false;
 }

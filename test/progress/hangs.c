@@ -131,6 +131,8 @@ static void search_end(void) {
 
 /* ---- all of them ---- */
 
+static void newest(void);
+
 static const struct hang {
     const char *number;
     void (*run)(void);
@@ -147,6 +149,7 @@ static const struct hang {
     {"2b", high_yields, 50, true, "a worker waits for a WSQ_HIGH task that yields"},
     {"2c", order_beside_yields, 1000, true, "the order of one thread's tasks beside some that yield"},
     {"2d", order_without_permit, 1000, true, "the order of tasks around a block, beside a stand-in"},
+    {"2e", newest, 0, true, "the order of tasks from outside, whose thread waits for the newest"},
     {"3a", pinned_across, 50, true, "a task pinned to a worker that waits"},
     {"3b", pinned_run, 50, true, "a task pinned to a worker that waits inside wsq_run"},
     {"4a", untold_timeout, 500, true, "a wait that times out, then 64 tasks"},
@@ -198,6 +201,13 @@ static void turns(void) {
             for (stall_at = 1; stall_at <= 200 && verdict; stall_at++) hang_run(turn_stalls, 500);
         }
     sim_stall.left = 0;
+}
+
+/* A stall of 60 us at each of 250 accesses. */
+static void newest(void) {
+    verdict = true;
+    for (stall_at = 1; stall_at <= 250 && verdict; stall_at++) hang_run(newest_waits, 3000);
+    sim_stall.left = sim_stall.only = 0;
 }
 
 static bool wanted(const struct hang *hang, int argc, char **argv) {

@@ -7,7 +7,6 @@
 /* ---- 5: a turn against the last look ---- */
 
 static uint64_t late_by;  /* when the task from outside comes */
-static uint64_t stall_at; /* which access after that takes 20 ms */
 static unsigned earlier;   /* tasks that run before the turn */
 
 static wsq_poll spawns_high_run(wsq_ctx ctx, wsq_task *task) {

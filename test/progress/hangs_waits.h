@@ -199,6 +199,47 @@ static void order_without_permit(void) {
           before_block->began > after_block->began ? before_block->began - after_block->began : 0, 0);
 }
 
+/* A thread outside spawns six tasks, then two more, and waits for the last. Worker 0 has taken the six
+ * out of `incoming`, and is held up before they are in `ready`. (The stall comes at each access.) */
+static uint64_t stall_at; /* which access is held up */
+static unsigned begun[32];
+static unsigned begun_count;
+
+static wsq_poll begun_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    begun[begun_count++] = 16 * wsq_worker_index(ctx) + (unsigned)self->give_up;
+    compute(2 * US);
+    return WSQ_DONE;
+}
+
+static void newest_waits(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *items[8];
+    for (int i = 0; i < 6000; i++) item_spawn(pool, item_make(US)); /* so workers take batches */
+    wsq_pool_wait(pool);
+    nap(MS);
+    begun_count = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        items[i] = item_make(0);
+        items[i]->task.fn = begun_run;
+        items[i]->give_up = i;
+    }
+    sim_stall.only = 1 + wsqi_block(pool, 0)->thread->id;
+    sim_stall.ns = 60 * US;
+    sim_stall.left = stall_at;
+    for (unsigned i = 0; i < 6; i++) item_spawn(pool, items[i]);
+    nap(30 * US);
+    for (unsigned i = 6; i < 8; i++) item_spawn(pool, items[i]);
+    wsq_task_wait(&items[7]->task);
+    wsq_pool_wait(pool);
+    sim_stall.left = sim_stall.only = 0;
+    for (unsigned i = 1; i < begun_count; i++) /* on one worker, the fifth after the last */
+        for (unsigned k = 0; k < i; k++)
+            if (begun[k] % 16 == 7 && begun[i] % 16 == 4 && begun[k] / 16 == begun[i] / 16 &&
+                begun[k] / 16 < 2) /* worker 0 takes the first four, which may be stolen late */
+                judge("an older task begins after the awaited one", MS, 0);
+}
+
 /* ---- 3: pinned to a worker that waits ---- */
 
 static wsq_poll across_run(wsq_ctx ctx, wsq_task *task) {
