@@ -482,7 +482,7 @@
  *     3.  [test_fair, oracle starved]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c, test_order]
+ *     6.  [hangs 2c 14d 14e, test_order]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c, oracle loop]
@@ -7412,7 +7412,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* ==========================================================================
  * >>find: where the next task comes from
  * Purpose:   finds a worker's next task, first nearby, then far away, and runs it.
- * Invariant: when the functions here have found nothing, S counts the worker as a searcher.
+ * Invariant: when the functions here have found nothing, S counts the worker as a searcher, unless
+ *            it has lost its permit in a stolen job.
  * Writers:   the owner alone calls these functions, if nothing else is said.
  * Source:    Tokio's multi-thread scheduler. 0. to 4. are the steps of FINDING WORK in the manual.
  * ========================================================================== */
@@ -7816,7 +7817,9 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Steps 2 to 4: finds a task elsewhere. NULL: none, and S counts the worker as a searcher. */
+/* Steps 2 to 4: finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher;
+ * or a stolen job has run and lost the permit, and then S does not count the worker. The caller
+ * must then take a permit, or queue the job's new tasks where others find them. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
@@ -7830,6 +7833,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
+        if (!self->permit) break; /* the job has blocked, and another thread has the permit now */
         if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job delayed events */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
@@ -7847,7 +7851,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Runs one task. False: there is none, and S counts the worker as a searcher. */
+/* Runs one task. False: it found none, as in wsqi_find_far. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -7866,7 +7870,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * ========================================================================== */
 
 /* Runs `task` (NULL: a task that it finds) in a new frame. The jobs that this task forks lie from
- * `floor` on: see wsqi_step_above. False: no task was found; S counts the worker as a searcher. */
+ * `floor` on: see wsqi_step_above. False: it found none, as in wsqi_find_far. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -8262,7 +8266,8 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* no permit if a stolen job has blocked */
+        if (may && !self->permit) continue; /* a stolen job has lost it: as after a task */
+        if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -8634,7 +8639,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
     self->wait = NULL; /* not an outer wait: that one has found a task, and searches no more */
     self->wait_depth--;
-    if (!ran && !pinned) wsqi_sleep(self, wait);
+    /* A thread that found nothing sleeps. (If it is no searcher, a stolen job has lost the permit:
+     * the next round comes as after a task.) */
+    if (!ran && !pinned && self->searching) wsqi_sleep(self, wait);
 }
 
 /* ==========================================================================
@@ -10644,8 +10651,8 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In a
-     * child of fork() the thread that would end this wait does not exist.) */
+    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In
+     * a child of fork() the thread that would end this wait does not exist.) */
     while (!wsqi_forked(pool) && wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;

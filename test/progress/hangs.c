@@ -179,6 +179,8 @@ static const struct hang {
     {"14a", waits_without_permit, 500, true, "a thread without a permit queues a task and waits again"},
     {"14b", behind_a_long_task, 500, true, "a task behind a long one, beside a worker that is never dry"},
     {"14c", timer_beside_pinned, 500, true, "a timer, while a pinned task yields on top of a wait"},
+    {"14d", stolen_in_a_search, 500, true, "a thread steals a job, which loses the permit, in a search"},
+    {"14e", stolen_in_a_wait, 500, true, "the same in a wait, without another stand-in"},
     {"13c", order_beside_block, 500, true, "tasks queued by a worker that blocks for a moment"},
     {"15", standins_for_tasks, 500, true, "as many stand-ins as tasks that have waited, or blocked"},
 };
