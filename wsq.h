@@ -485,7 +485,7 @@
  *     6.  [hangs 2c 14d 14e, test_order]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
- *     9.  [hangs 8a 8b 8c, oracle loop]
+ *     9.  [hangs 8a 8b 8c 8d, oracle loop]
  *     10. [hangs 11b]
  *     11. [hangs 1d 7d 13b, oracle wait]
  *     12. [hangs 7a 14c, test_timer, oracle idle-timer]
@@ -9516,7 +9516,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
     wsqi_each_pool(block, wsqi_self_get())
         if (block->pool == pool) has = block->permit && !guest;
-    wait.gives = (wanted || !help) && !guest; /* others cannot use a guest's permit */
+    /* Others cannot use a guest's permit. But a guest that may run no job is not at work. */
+    wait.gives = !help || (wanted && !guest);
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: a thief whose exchange reads WAITED takes the bucket's lock, and finds this

@@ -169,6 +169,7 @@ static const struct hang {
     {"8a", blocked_guests, 2000, true, "a loop beside guests that wait"},
     {"8b", guest_and_spinner, 2000, true, "a loop of a guest beside workers that spin"},
     {"8c", awaited_loop, 1000, true, "a loop in a task that runs inside a wait"},
+    {"8d", guest_in_deep_joins, 1000, true, "a job beside a guest that sleeps in a deep join"},
     {"9a", futures_one, 1000, true, "memory of futures, one worker, after an overflow"},
     {"9b", futures_shared, 1000, true, "memory of futures, WSQ_SHARED"},
     {"10", edge_across, 5000, true, "a pool is destroyed beside an edge from another"},

@@ -194,7 +194,7 @@ static wsq_poll forks_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-static uint64_t before(uint64_t one, uint64_t other) { return one < other ? other - one : 0; }
+static uint64_t before(uint64_t one, uint64_t end) { return one < end ? end - one : 0; }
 
 static void one_at_a_time(wsq_pool *pool) {
     wsq_pool_wait(pool);
