@@ -484,10 +484,10 @@
  *     3.  [test_fair, oracle starved]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c 2d 2e, test_order]
+ *     6.  [hangs 2c 2d 2e 14d 14e, test_order]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
- *     9.  [hangs 8a 8b 8c, oracle loop]
+ *     9.  [hangs 8a 8b 8c 8d, oracle loop]
  *     10. [hangs 11b]
  *     11. [hangs 1d 7d 13b, oracle wait]
  *     12. [hangs 7a 14c, test_timer, oracle idle-timer]
@@ -4454,7 +4454,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
  *            are older than those in `incoming`; but marked tasks there, which were put back, are
  *            older still, and go to the front of `ready`. Consumers take the oldest of `ready`.
- * Writers:   incoming: producers push; the lock's holder or a helper (wsqi_take_newest) takes all.
+ * Writers:   incoming: producers push; the lock's holder takes all, a helper a task that is alone.
  *            outside, count: any thread, by read-modify-write. helped: any thread. The rest: the
  *            lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
@@ -4465,8 +4465,14 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  * the global queue, but does not run yet. It puts the task into its ring, or back into a lane's
  * `incoming`. A marked task is older than the tasks in `ready`, so it goes in front of them. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
+static inline bool wsqi_is_marked(const void *item) { return ((uintptr_t)item & 1) != 0; }
+
+/* What a thread outside writes into an empty `incoming`. It says that the task is alone there. */
+static inline void *wsqi_lone(wsq_task *task) { return (char *)task + 2; }
+
+/* The task of an item: marked, lone or plain. */
 static inline wsq_task *wsqi_unmarked(void *item) {
-    return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
+    return (wsq_task *)((uintptr_t)item & ~(uintptr_t)3);
 }
 
 /* Adds a chain of tasks, newest first, to a list that is later taken whole: a lane's `incoming`, or
@@ -4478,6 +4484,17 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
         wsqi_set(&oldest->next, (wsq_task *)head);
         /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: retried. */
     } while (!wsqi_cas_rel(top, &head, newest));
+}
+
+/* Adds a chain of tasks from outside to the lane, as wsqi_chain_push does. A single task that finds
+ * `incoming` empty is pushed as a lone one. */
+static void wsqi_lane_push(wsqi_inject *lane, wsq_task *newest, wsq_task *oldest) {
+    void *head = NULL;
+    bool lone = newest == oldest && wsqi_load_hint(&lane->incoming) == NULL;
+    if (lone) wsqi_set(&newest->next, (wsq_task *)NULL);
+    /* G1: the task becomes visible. Pairs with G2. Failure: it is not alone. */
+    if (!lone || !wsqi_cas_rel(&lane->incoming, &head, wsqi_lone(newest)))
+        wsqi_chain_push(&lane->incoming, newest, oldest);
 }
 
 /* Is the lane empty? A wrong yes is possible while another thread moves tasks from `incoming` to
@@ -4496,7 +4513,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [1]: marked tasks */
     for (; item != NULL; length++) {
         wsq_task *task = wsqi_unmarked(item);
-        bool back = (void *)task != item;
+        bool back = wsqi_is_marked(item);
         item = wsqi_get(&task->next);
         wsqi_set(&task->next, oldest[back]);
         oldest[back] = task;
@@ -4871,10 +4888,10 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * in a function whose name begins with wsqi_notify, before it does anything of unknown length. A
  * thread is obliged when it has queued, stolen or moved tasks, and when it stops searching and no
  * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
- *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push, wsqi_push_local, wsqi_spill,
- *            wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep, wsqi_ring_return, wsqi_ring_rob,
- *            wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back and wsqi_tombstones_sweep oblige
- *            their callers;
+ *   callers: wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push,
+ *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
+ *            wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back
+ *            and wsqi_tombstones_sweep oblige their callers;
  *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
  *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
  *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
@@ -6272,7 +6289,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
 /* Any thread puts a chain, newest task first, into its lane of the global queue, and notifies. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
-    wsqi_chain_push(&inject->incoming, newest, oldest);
+    wsqi_lane_push(inject, newest, oldest);
     bool full = newest != oldest || wsqi_load_hint(&inject->outside) / 2 % WSQI_SETTLE == 0;
     if (pool->shares == 1 || !full) {
         wsqi_notify_rmw(pool);
@@ -7452,7 +7469,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* ==========================================================================
  * >>find: where the next task comes from
  * Purpose:   finds a worker's next task, first nearby, then far away, and runs it.
- * Invariant: when the functions here have found nothing, S counts the worker as a searcher.
+ * Invariant: when the functions here have found nothing, S counts the worker as a searcher, unless
+ *            it has lost its permit in a stolen job.
  * Writers:   the owner alone calls these functions, if nothing else is said.
  * Source:    Tokio's multi-thread scheduler. 0. to 4. are the steps of FINDING WORK in the manual.
  * ========================================================================== */
@@ -7857,7 +7875,9 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Steps 2 to 4: finds a task elsewhere. NULL: none, and S counts the worker as a searcher. */
+/* Steps 2 to 4: finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher;
+ * or a stolen job has run and lost the permit, and then S does not count the worker. The caller
+ * must then take a permit, or queue the job's new tasks where others find them. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
@@ -7871,6 +7891,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
+        if (!self->permit) break; /* the job has blocked, and another thread has the permit now */
         if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job delayed events */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
@@ -7888,7 +7909,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Runs one task. False: there is none, and S counts the worker as a searcher. */
+/* Runs one task. False: it found none, as in wsqi_find_far. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -7907,7 +7928,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * ========================================================================== */
 
 /* Runs `task` (NULL: a task that it finds) in a new frame. The jobs that this task forks lie from
- * `floor` on: see wsqi_step_above. False: no task was found; S counts the worker as a searcher. */
+ * `floor` on: see wsqi_step_above. False: it found none, as in wsqi_find_far. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -8303,7 +8324,8 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (self->permit && wsqi_linger(self)) continue; /* no permit if a stolen job has blocked */
+        if (may && !self->permit) continue; /* a stolen job has lost it: as after a task */
+        if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
@@ -8675,7 +8697,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
     self->wait = NULL; /* not an outer wait: that one has found a task, and searches no more */
     self->wait_depth--;
-    if (!ran && !pinned) wsqi_sleep(self, wait);
+    /* A thread that found nothing sleeps. (If it is no searcher, a stolen job has lost the permit:
+     * the next round comes as after a task.) */
+    if (!ran && !pinned && self->searching) wsqi_sleep(self, wait);
 }
 
 /* ==========================================================================
@@ -8805,39 +8829,15 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
-/* A helper puts a chain, newest first, which was all of `incoming`, back there, below what was
- * pushed in the meantime. It marks no task: a worker that is just moving older tasks to `ready`
- * then finds these behind those. The caller must notify. */
-static void wsqi_chain_return(wsqi_inject *lane, void *newest) {
-    void *above, *item, *none = NULL;
-    /* G1: the chain's links and tasks are visible again. Pairs with G2. Failure: see below. */
-    while (!wsqi_cas_rel(&lane->incoming, &none, newest)) {
-        /* Takes the younger tasks, and links them to the chain. G2: their links are visible. */
-        above = wsqi_xchg_acq(&lane->incoming, NULL);
-        none = NULL;
-        if (above == NULL) continue;
-        for (item = above; wsqi_get(&wsqi_unmarked(item)->next) != NULL;)
-            item = wsqi_get(&wsqi_unmarked(item)->next);
-        wsqi_set(&wsqi_unmarked(item)->next, (wsq_task *)newest);
-        newest = above;
-    }
-}
-
 /* Takes the task for a helper, without the lane's lock, if the task is alone in the lane's
- * `incoming`. If the task is only the newest there, the CAS takes older tasks, too, so all go back.
- * (Rejected: the helper keeps the task, and the others go back. Then helpers that do this again and
- * again keep the others from the workers.) */
-static bool wsqi_take_newest(wsq_pool *pool, wsqi_inject *lane, wsq_task *task) {
-    void *newest = task;
-    /* G2: the tasks and links are visible. Pairs with G1. Failure: `task` is not the newest. */
-    if (!wsqi_cas_acq(&lane->incoming, &newest, NULL)) return false;
-    if (wsqi_get(&task->next) == NULL) {
-        wsqi_helped_one(lane);
-        return true;
-    }
-    wsqi_chain_return(lane, task);
-    wsqi_notify(pool); /* other threads may have missed the tasks in the meantime */
-    return false;
+ * `incoming`. (Rejected: to take it with older tasks, and put these back. Meanwhile they are in no
+ * queue, and younger tasks overtake them.) */
+static bool wsqi_take_lone(wsqi_inject *lane, wsq_task *task) {
+    void *lone = wsqi_lone(task);
+    /* G2: what the task's spawn wrote is visible. Pairs with G1. Failure: it is not there alone. */
+    if (!wsqi_cas_acq(&lane->incoming, &lone, NULL)) return false;
+    wsqi_helped_one(lane);
+    return true;
 }
 
 /* Takes an awaited task for a helper out of the lane that the helper's spawns go to. NULL: there
@@ -8849,8 +8849,8 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0) return NULL;
     bool shared = pool->config.order == WSQ_SHARED;
-    if (task != NULL && wsqi_load_hint(&lane->incoming) == task && !shared &&
-        wsqi_load_hint(&lane->length) == 0 && wsqi_take_newest(pool, lane, task))
+    if (task != NULL && wsqi_load_hint(&lane->incoming) == wsqi_lone(task) && !shared &&
+        wsqi_load_hint(&lane->length) == 0 && wsqi_take_lone(lane, task))
         return task;
     if (wsqi_inject_empty(lane)) return NULL;
     for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
@@ -9593,7 +9593,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
     wsqi_each_pool(block, wsqi_self_get())
         if (block->pool == pool) has = block->permit && !guest;
-    wait.gives = (wanted || !help) && !guest; /* others cannot use a guest's permit */
+    /* Others cannot use a guest's permit. But a guest that may run no job is not at work. */
+    wait.gives = !help || (wanted && !guest);
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: a thief whose exchange reads WAITED takes the bucket's lock, and finds this

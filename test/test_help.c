@@ -481,8 +481,7 @@ static void newest_of_a_lane(void) {
         wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
         CHECK(wsqi_take_awaited(pool, of(older), NULL) == (older ? NULL : of(0)));
         CHECK_EQ(wsqi_inject_empty(lane), older == 0);
-        /* It wakes another thread for those that went back. */
-        CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), older ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
+        CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), WSQI_TOKEN_NONE); /* none has moved */
         wsqi_store_sc(&pool->permits, (uint64_t)0);
         wsqi_store_sc(&pool->sleepers[0], (uint64_t)0);
         wsqi_store_sc(&lane->lock, 0u);

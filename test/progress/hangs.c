@@ -167,6 +167,7 @@ static const struct hang {
     {"8a", blocked_guests, 2000, true, "a loop beside guests that wait"},
     {"8b", guest_and_spinner, 2000, true, "a loop of a guest beside workers that spin"},
     {"8c", awaited_loop, 1000, true, "a loop in a task that runs inside a wait"},
+    {"8d", guest_in_deep_joins, 1000, true, "a job beside a guest that sleeps in a deep join"},
     {"9a", futures_one, 1000, true, "memory of futures, one worker, after an overflow"},
     {"9b", futures_shared, 1000, true, "memory of futures, WSQ_SHARED"},
     {"10", edge_across, 5000, true, "a pool is destroyed beside an edge from another"},
@@ -177,6 +178,8 @@ static const struct hang {
     {"14a", waits_without_permit, 500, true, "a thread without a permit queues a task and waits again"},
     {"14b", behind_a_long_task, 500, true, "a task behind a long one, beside a worker that is never dry"},
     {"14c", timer_beside_pinned, 500, true, "a timer, while a pinned task yields on top of a wait"},
+    {"14d", stolen_in_a_search, 500, true, "a thread steals a job, which loses the permit, in a search"},
+    {"14e", stolen_in_a_wait, 500, true, "the same in a wait, without another stand-in"},
     {"13c", order_beside_block, 500, true, "tasks queued by a worker that blocks for a moment"},
     {"15", standins_for_tasks, 500, true, "as many stand-ins as tasks that have waited, or blocked"},
 };

@@ -264,4 +264,63 @@ static void guest_and_spinner(void) {
     judge("a loop of 100 ms beside workers that spin takes", now() - start, 110 * MS);
 }
 
+/* A guest and worker 0 steal from each other, until the guest has more nested joins than may run jobs. In the last
+ * it only sleeps, so worker 1 takes what worker 0 forks. */
+enum { NESTED_JOINS = 33 };
+
+typedef struct nested {
+    wsq_job job;
+    unsigned depth;
+    bool begun;
+} nested;
+
+static uint64_t deep_took;
+
+static void ten_ms(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    compute(10 * MS);
+}
+
+static void nested_run(wsq_ctx ctx, wsq_job *job);
+
+static void nest(wsq_ctx ctx, unsigned depth) {
+    wsq_job leaf;
+    if (depth == 2 * NESTED_JOINS - 1) {
+        compute(MS); /* the guest sleeps */
+        uint64_t start = now();
+        wsq_fork(&ctx, &leaf, ten_ms);
+        compute(10 * MS);
+        wsq_join(&ctx, &leaf);
+        deep_took = now() - start;
+        return;
+    }
+    nested next = {.depth = depth + 1};
+    wsq_fork(&ctx, &next.job, nested_run);
+    while (!next.begun) {
+        compute(US);
+        wsqi_steal_request(wsqi_worker_of(ctx)); /* as a thief does; the next fork publishes the job */
+        wsq_fork(&ctx, &leaf, ten_ms);
+        if (!wsq_reclaim(&ctx, &leaf)) sim_fail("the wrong job was stolen");
+    }
+    wsq_join(&ctx, &next.job);
+}
+
+static void nested_run(wsq_ctx ctx, wsq_job *job) {
+    nested *self = wsq_container_of(job, nested, job);
+    self->begun = true;
+    nest(ctx, self->depth);
+}
+
+static void nest_root(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    nest(ctx, 0);
+}
+
+static void guest_in_deep_joins(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    wsq_run(pool, nest_root, NULL);
+    judge("two jobs of 10 ms beside a guest that sleeps in a deep join take", deep_took, 11 * MS);
+}
+
 #endif /* HANGS_IDLE_H */

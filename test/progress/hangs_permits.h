@@ -160,6 +160,82 @@ static void timer_beside_pinned(void) {
           waits->ended - waits->spawned, 5 * MS);
 }
 
+/* A stand-in steals a job, in a search or, without another thread, in a wait. The job blocks, and then a task
+ * uses the only permit. What the job has queued waits for that task's end. */
+static item *long_task, *job_tasks[2];
+static bool job_over;
+
+static void blocking_job(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    if (long_task->spawned == 0) item_spawn(wsq_pool_of(ctx), long_task);
+    item_spawn(wsq_pool_of(ctx), job_tasks[0] = item_make(US));
+    wsq_block_begin(ctx);
+    while (long_task->began == 0) nap(10 * US);
+    wsq_block_end(ctx);
+    item_spawn(wsq_pool_of(ctx), job_tasks[1] = item_make(US));
+    job_over = true;
+}
+
+/* Blocks until the job is over; or, if it has something to compute, until it can do that. */
+static wsq_poll forks_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    wsq_job job;
+    wsq_fork(&ctx, &job, blocking_job);
+    wsq_block_begin(ctx);
+    if (self->ns != 0) nap(MS);
+    else while (!job_over) nap(10 * US);
+    wsq_block_end(ctx);
+    if (self->ns != 0) {
+        self->began = now();
+        compute(self->ns);
+        self->ended = now();
+    }
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static uint64_t before(uint64_t one, uint64_t end) { return one < end ? end - one : 0; }
+
+static void one_at_a_time(wsq_pool *pool) {
+    wsq_pool_wait(pool);
+    judge("with one worker, a task begins before the end of another by",
+          before(job_tasks[0]->began, long_task->ended), 0);
+    judge("the second task of a job begins before the first by",
+          before(job_tasks[1]->began, job_tasks[0]->began), 0);
+}
+
+static void stolen_in_a_search(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *forks = item_make(0);
+    job_over = false;
+    long_task = item_make(20 * MS);
+    forks->task.fn = forks_and_blocks_run;
+    item_spawn(pool, forks);
+    one_at_a_time(pool);
+}
+
+static wsq_poll waits_long_run(wsq_ctx ctx, wsq_task *task) {
+    item *event = item_make(US);
+    (void)task;
+    event->pends = true;
+    item_spawn(wsq_pool_of(ctx), event);
+    item_set_timer(wsq_pool_of(ctx), event, 50 * MS);
+    wsq_task_wait(&event->task);
+    return WSQ_DONE;
+}
+
+static void stolen_in_a_wait(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1});
+    item *waits = item_make(0);
+    job_over = false;
+    long_task = item_make(20 * MS);
+    long_task->task.fn = forks_and_blocks_run;
+    waits->task.fn = waits_long_run;
+    item_spawn(pool, long_task);
+    item_spawn(pool, waits);
+    one_at_a_time(pool);
+}
+
 /* ---- 15: tasks that have waited keep their threads ---- */
 
 static item *late_waits;
