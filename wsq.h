@@ -606,7 +606,8 @@
  * FORK(). A child process has none of the pool's threads. In the child, calls with the pool return
  * WSQ_ERR_FORKED (wsq_task_wait only if the task is not done), wsq_wake does nothing, and
  * wsq_pool_destroy frees the memory. (This needs Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait
- * may hang.) A new pool works. If a task calls fork(), the child must not return from that task.
+ * may hang.) A new pool works, but its tasks must not come after a task of the parent's pool that
+ * is not done. If a task calls fork(), the child must not return from that task.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -10392,7 +10393,7 @@ static void wsqi_check_over(wsq_pool *pool) {
  * locked the wait's bucket. */
 static bool wsqi_wait_owns(const wsqi_wait *wait, const wsqi_worker *block) {
     const wsqi_worker *own = wait->self;
-    if (own == NULL && wait->parker != &wait->own) /* a guest or helper sleeps on its block's parker */
+    if (own == NULL && wait->parker != &wait->own) /* the thread is a guest or helper */
         own = wsq_container_of(wait->parker, wsqi_worker, parker);
     while (own != NULL && own != block) own = own->outer;
     return own != NULL;
@@ -10656,8 +10657,8 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In a
-     * child of fork() the thread that would end this wait does not exist.) */
+    /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In
+     * a child of fork() the thread that would end this wait does not exist.) */
     while (!wsqi_forked(pool) && wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
