@@ -608,7 +608,8 @@
  * FORK(). A child process has none of the pool's threads. In the child, calls with the pool return
  * WSQ_ERR_FORKED (wsq_task_wait only if the task is not done), wsq_wake does nothing, and
  * wsq_pool_destroy frees the memory. (This needs Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait
- * may hang.) A new pool works. If a task calls fork(), the child must not return from that task.
+ * may hang.) A new pool works, but its tasks must not come after a task of the parent's pool that
+ * is not done. If a task calls fork(), the child must not return from that task.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -10474,16 +10475,28 @@ static void wsqi_check_over(wsq_pool *pool) {
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
-/* The pool is still. Is a task of the group in the middle of its run? (Then it may end.) A task on
- * the stack of `self`, the worker that waits for the group, does not count: it cannot go on before
- * the wait returns. If `self` is of a caller_runs pool, it has all tasks there, so none counts. */
-static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
-    if (self != NULL && pool->config.caller_runs) return false;
-    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (worker == self) continue;
-        for (const wsqi_frame *frame = &worker->frame; frame != NULL; frame = frame->outer)
-            if (frame->group == group) return true;
+/* Is this block one that the waiting thread uses, now or further down its stack? The caller has
+ * locked the wait's bucket. */
+static bool wsqi_wait_owns(const wsqi_wait *wait, const wsqi_worker *block) {
+    const wsqi_worker *own = wait->self;
+    if (own == NULL && wait->parker != &wait->own) /* the thread is a guest or helper */
+        own = wsq_container_of(wait->parker, wsqi_worker, parker);
+    while (own != NULL && own != block) own = own->outer;
+    return own != NULL;
+}
+
+/* The pool is still. Is a task of the awaited group in the middle of its run, in a worker's block
+ * or in a helper's? (Then it may end.) A task on the stack of the waiting thread does not count: it
+ * cannot go on before the wait returns. The frames may be read, because all on duty sleep, and a
+ * guest's block, too, changes its frames only on duty. */
+static bool wsqi_group_runs(const wsqi_wait *wait) {
+    const wsq_pool *pool = wait->pool;
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < count; i++) {
+        const wsqi_worker *block = wsqi_nth(pool, made, i);
+        if (wsqi_wait_owns(wait, block)) continue;
+        for (const wsqi_frame *frame = &block->frame; frame != NULL; frame = frame->outer)
+            if (frame->group == wait->group) return true;
     }
     return false;
 }
@@ -10491,7 +10504,7 @@ static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_g
 /* The pool is still. Will the awaited task or group never end? A task in the middle of its run is
  * in a wait, and may end after that wait. A task that is pending or held will not run. */
 static bool wsqi_wait_vain(wsqi_wait *wait) {
-    if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
+    if (wait->group != NULL) return !wsqi_group_runs(wait);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;

@@ -211,6 +211,54 @@ static void helps_in_a_cancel(void) {
     explore_pool_end(pool);
 }
 
+/* A task waits for a group, and a thread outside runs a task of it in its own wait. That task waits for one that never
+ * comes, so the pool is cancelled, and the group's wait must not end before it. Or it waits for its own group. */
+static bool own_group, group_left; /* the explorer's own */
+
+static wsq_poll run_member(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check((own_group ? wsq_group_wait(&group) : wsq_task_wait(&items[1].task)) == WSQ_ERR_CANCELLED);
+    for (int i = 0; i < 5; i++) wsqi_pause();
+    explore_check(!group_left);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_leaving(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)wsq_group_wait(&group);
+    group_left = items[0].done + items[0].cleaned == 0;
+    explore_check(!group_left);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void member_asker(void *arg) {
+    (void)arg;
+    if (wsq_group_spawn(&group, &items[0].task) == WSQ_OK) (void)wsq_task_wait(&items[0].task);
+    else items[0].cleaned = 1;
+}
+
+static void group_of_a_helper(void) {
+    begin(2, (wsq_config){.max_standins = 2}); /* so no task runs above one that waits */
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    group_left = false;
+    own_group = explore_choose(3) == 0;
+    items[0].task.fn = run_member;
+    items[1].waits = true;
+    items[2].task.fn = run_leaving;
+    spawn(1);
+    explore_wait_quiet();
+    explore_fiber *asker = explore_start(member_asker, NULL);
+    explore_wait_quiet();
+    if (!own_group) spawn(2);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    explore_join_one(asker);
+    explore_check(items[0].done + items[0].cleaned == 1);
+    explore_pool_end(pool);
+}
+
 /* A thread outside spawns a task and waits for it, again and again: it runs the task, or a worker does. */
 static void ask(int i) {
     spawn(i);
@@ -264,6 +312,7 @@ int main(void) {
     explore_random("guest: helps in a drain", helps_in_a_drain, 3000);
     explore_random("guest: helps in a cancel", helps_in_a_cancel, 3000);
     explore_random("guest: asks in a cancel", asks_in_a_cancel, 6000);
+    explore_random("guest: a group of a helper", group_of_a_helper, 4000);
     explore_random("guest: asks", asks, 6000);
     explore_random("guest: a worker lingers", lingers, 6000);
     return explore_end();
