@@ -2378,17 +2378,21 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
  *                   that no thread holds sleeps; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
- *                   is woken; also called a sleeper. A bitmap has a bit for each
+ *                   is woken; also called a sleeper. A bitmap has a bit for each. (A joiner or a
+ *                   waiting thread can sleep without being idle)
  *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (Or
  *                   a worker that lingers, without a permit, see wsqi_linger)
- *   watcher         the one sleeper that wakes up by itself: for timers, for LIFO slots whose owner
- *                   is in a long task, and for a driver that no thread has
+ *   watcher         the sleeper, at most one, that wakes up by itself to look: for timers, for LIFO
+ *                   slots whose owner is in a long task, and for a driver that no thread has
  *   producer        a thread that has just queued a task or published a job
- *   stand-in        a thread that the pool starts when a permit sleeps and no thread is idle
- *   guest           a thread from outside in wsq_run. A guest's block has no queue
+ *   stand-in        a thread that the pool starts when more permits sleep, or are about to, than
+ *                   there are idle threads
+ *   guest           a thread from outside in wsq_run: it takes jobs only. A guest's block has no
+ *                   queue; tasks and runs inside a worker's wait use guests' blocks, too
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
- *   helper          a thread outside that runs what it waits for, with a permit (wsqi_wait_help)
+ *   helper          a thread outside that takes a sleeping permit, and runs what it waits for, in
+ *                   a guest's block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
  *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
  *   owner           the thread that uses a block. In comments, "worker" is often a stand-in, too
@@ -2403,7 +2407,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   notify          to wake an idle thread for work, unless S counts a searcher
  *   look            to read whether other threads or lanes have work; in a wait, whether it is over
  *   run dry         to find no more work nearby
- *   seat            a word in which one thread seeks a permit, before it sleeps
+ *   seat            a word in which one thread seeks a permit, before it sleeps. A thread that
+ *                   blocks clears the word, and so hands its permit over
  *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
  *   call            to make the threads that wait for an object look at it again (wsqi_call)
  *   bucket          a list of waiting threads, found by the address of what they wait for
@@ -3892,11 +3897,14 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
  *             has queued it, and it runs again) -> done (its run ends, or a thread cancels it)
  *   thread    at work -> searching -> idle (its permit sleeps) -> searching (it is woken with a
- *             permit, or wakes up by itself, with a permit if one sleeps) -> at work. Before it is
+ *             permit, or wakes up by itself and takes a sleeping one) -> at work. Before it is
  *             idle, a searcher may linger: its permit sleeps, but S counts it as a searcher.
  *             at work -> blocked (in a wait, a join or a blocking call) -> at work. If no permit is
- *             left then, it works on without one -> seeking a permit, in a seat -> searching or
- *             idle. A stand-in: coming (its thread is new) -> idle. See >>thread
+ *             left then, it works on without one until this run returns -> seeking a permit, in a
+ *             seat -> searching or idle. A waiting thread that keeps its permit searches, and is
+ *             idle, inside its wait. An idle thread that wakes up by itself, and finds no permit
+ *             asleep, runs only tasks that are pinned to it.
+ *             A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
  *             during a drain) -> cancelling (the drain is over) -> over (a thread finds that no
@@ -4886,9 +4894,11 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *
  * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
  * thread is obliged to notify. To notify, it passes a full barrier and reads S, in wsqi_pass_on or
- * in a function whose name begins with wsqi_notify, before it does anything of unknown length. A
- * thread is obliged when it has queued, stolen or moved tasks, and when it stops searching and no
- * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
+ * in a function whose name begins with wsqi_notify, before it does anything of unknown length.
+ * Obliged is a thread that has queued, stolen or moved tasks. If no other thread searches, also
+ * obliged is a thread that stops searching, gives its permit back, or becomes idle. (The push of a
+ * pinned task wakes the task's worker instead.) Every function that moves tasks notifies, except
+ * these (the lint checks that):
  *   callers: wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push,
  *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
  *            wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back
@@ -8005,19 +8015,20 @@ static bool wsqi_pump(wsq_pool *pool) {
  * >>thread: permits, and the threads that come and go
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
+ *            (In a caller_runs pool the blocks hold them; in a lend_only pool all sleep at first.)
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
  *            pinned to it, or that it waits for.
  *            A thread that blocks passes its permit to a thread that seeks one, or lets the permit
  *            sleep. Its queued tasks move to the global queue; a long deque stays for thieves. In a
  *            wait for a task or group, the thread keeps its permit if no other thread can use it,
- *            and runs other tasks in the middle of its own.
- *            A thread that goes on takes a permit if one sleeps. If none does, it runs its task to
- *            the end without one. Then its queued tasks move as above, it seeks a permit for a
- *            moment, and becomes idle. (All states: >>shared.)
- *            A stand-in is started when a permit sleeps or is about to, and no idle thread could
- *            use it. It stays until the pool is over. A guest takes no queued tasks, and no permit:
- *            in its block, `permit` says that S counts it as at work. For each guest at work one
- *            sleeper leaves jobs to the guests. (A helper has a guest's block, and a permit.)
+ *            or the pool has no stand-ins, and runs other tasks in the middle of its own.
+ *            A thread that goes on takes a permit if one sleeps. If none does, it works on without
+ *            one until this run of its task returns. Then its queued tasks move as above, it seeks
+ *            a permit for a moment, and becomes idle. (All states: >>shared.) A stand-in is started
+ *            when a permit sleeps or is about to, and no idle thread could use it. It stays until
+ *            the pool is over. A guest takes no queued tasks, and no permit: in its block, `permit`
+ *            says that S counts it as at work. For each guest at work one worker less takes jobs
+ *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a guest's block, and a permit.)
  * Writers:   permit: its thread. The thread that wakes an idle one hands it over with the token; a
  *            thread that blocks hands it over by clearing a seat. A seat: any thread, by CAS.
  *            threads_made: the holder of the pool's lock.
@@ -8436,13 +8447,14 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* Gives back the permits of a thread that is about to block or wait, in all its pools. False: the
- * thread must run tasks itself, because its block `keeper` (NULL: none) has a permit that no other
- * thread could use. A join gives its permit back (wait->gives) if tasks are queued, or if it may
- * run no other jobs. Else it keeps the permit until a producer asks for it (wsqi_joiner_ask).
- * (Rejected: a join that always gives it back. That slows fib down by a sixth: bench/sim.) */
+/* Gives back the permits of a thread that is about to block or wait, in all its pools. A thread
+ * that seeks a permit in a seat gets it; else the permit sleeps. But the block `keeper` (NULL:
+ * none) keeps a permit that no other thread could use. False: it does, so the thread must run tasks
+ * in its wait. A join gives its permit back (wait->gives) if tasks are queued, or if it may run no
+ * other jobs. Else it keeps the permit until a producer asks for it (wsqi_joiner_ask). (Rejected: a
+ * join that always gives it back. That slows fib down by a sixth: bench/sim.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
-    bool all = true;
+    bool given = true;
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
@@ -8453,19 +8465,19 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (block->permit) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* others must run its queued tasks now */
-        if (!block->permit) /* keeper takes a permit that no other thread can use, to run tasks */
-            all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
-                          !wsqi_permit_take(block));
-        else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
+        if (!block->permit) {
+            bool lacks = block == keeper && !wsqi_thread_ready(block->pool, 0);
+            if (lacks && wsqi_permit_take(block)) given = false; /* no other thread could use it */
+        } else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
                  block != keeper) {
             wsqi_permit_give(block);
             /* Looks again, because another blocking thread may count on the same idle thread. */
             (void)wsqi_thread_ready(block->pool, 0);
         } else {
-            all = false;
+            given = false;
         }
     }
-    return all;
+    return given;
 }
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
@@ -8677,13 +8689,15 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_pump(wait);
         return;
     }
-    /* May the thread run tasks here? (In a cancelled pool it cancels them, at any depth.) */
+    /* Could the thread run tasks here, if it kept its permit? (In a cancelled pool it cancels them,
+     * at any depth.) */
     works = works && self != NULL;
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
-        /* A thread that keeps its permit runs a pinned task and another task alternately. */
+        /* A thread that has given its permit back runs only pinned tasks. One that keeps it runs a
+         * pinned task and another task alternately. */
         pinned = works && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
         works = works && (!given || pinned);
         wait->pinned = pinned;
@@ -8692,7 +8706,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_park(wait);
         return;
     }
-    if (pinned) wsqi_permits_take();
+    if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
