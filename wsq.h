@@ -5625,16 +5625,18 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
 }
 
-/* The owner is about to sleep. It takes the driver, if that is free, in three cases: it had the
- * driver last, it has run a task since its last sleep, or all permits sleep (s: the value of S).
- * Otherwise the driver stays free for its last thread, which mostly comes back soon. If another
- * thread took it each time, each event would cost the wake-up of that thread. */
+/* The owner is about to sleep. It takes the driver, if that is free, in four cases: it had the
+ * driver last, it has run a task since its last sleep, all permits sleep (s: the value of S), or
+ * one thread sleeps for all workers (caller_runs). Otherwise the driver stays free for its last
+ * thread, which mostly comes back soon. If another thread took it each time, each event would cost
+ * the wake-up of that thread. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
     uint32_t poller = wsqi_load_hint(&pool->poller) & ~WSQI_HEARD;
     bool last = poller == WSQI_HAS_DRIVER(self->index) - 1;
-    bool works = run != self->slept_at || wsqi_sleeping(s) >= pool->workers;
+    bool works = run != self->slept_at || pool->config.caller_runs ||
+                 wsqi_sleeping(s) >= pool->workers;
     if (works || last) (void)wsqi_driver_take(self);
     self->slept_at = run;
 }

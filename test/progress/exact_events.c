@@ -639,8 +639,7 @@ static void memory_comes_back(void) {
     CHECK(most_used > 4 * WSQ_BLOCK_SIZE);
 }
 
-/* ---- a loop of at most four elements a worker is shared before the clock was read ---- */
-
+/* A loop of at most four elements a worker is shared before the clock was read. */
 static void short_element(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
     (void)ctx, (void)arg;
     compute((end - begin) * 500);
@@ -660,6 +659,26 @@ static void few_elements(void) {
     }
 }
 
+/* In a caller_runs pool the thread that waits hears of an event, whichever worker ran the last task. */
+static void wait_for_pool(void *pool) { CHECK_EQ(wsq_pool_wait(pool), WSQ_OK); }
+static void heard_where_the_caller_runs(void) {
+    wsq_pool *pool = post_pool((wsq_config){.caller_runs = true, .workers = 8});
+    item *pends = item_make(US);
+    pends->pends = true;
+    item_spawn(pool, pends);
+    sim_core *waits = outside(wait_for_pool, pool);
+    for (int i = 0; i < 20; i++) {
+        item_spawn(pool, item_make(US));
+        nap(60 * US);
+        post_event(item_make(US));
+        nap(60 * US);
+        CHECK(post.count == (unsigned)i + 1 && post.longest < 100 * US);
+    }
+    item_wake(pends);
+    sim_join(waits);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_events");
     IN_WORLD(nodes);
@@ -676,5 +695,6 @@ int main(void) {
     IN_WORLD(cancels);
     IN_WORLD(waits);
     IN_WORLD(few_elements);
+    IN_WORLD(heard_where_the_caller_runs);
     return test_end();
 }
