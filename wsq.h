@@ -323,7 +323,8 @@
  * is nothing else to do, and in every 16th turn. A running task is never interrupted.
  *
  * PINNING. wsq_spawn_on pins a task to one worker, which is woken for it. No thread steals the
- * task.
+ * task. While its worker is in a join, or between wsq_block_begin and wsq_block_end, the task
+ * waits.
  *
  * Neither priorities nor pins starve other tasks. Of 16 tasks in a row on one worker at most 15 are
  * WSQ_HIGH; of the rest, at most every second one is pinned, as long as there are others. Every
@@ -456,7 +457,7 @@
  *         their spawns, also beside tasks that yield.
  *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16.
  *     8.  A pinned task starts immediately if its worker is idle or waits in its own pool, but not
- *         inside a join.
+ *         inside a join, or between wsq_block_begin and wsq_block_end.
  *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
  *         also inside a wait, if one of WSQ_GUESTS blocks is free.
  *     10. If a worker sleeps in a join, another thread starts a queued task immediately. But no

@@ -330,7 +330,7 @@ static wsq_poll overflows_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* One too many for a ring: half of it goes, once. */
+/* One too many for a ring: with one worker all go, once, and come back in batches of up to 64. */
 static void statistics_of_overflow(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
     item *overflows = item_make(0);
@@ -340,9 +340,9 @@ static void statistics_of_overflow(void) {
     wsq_pool_wait(pool);
     wsq_pool_stats(pool, &all);
     CHECK_EQ(all.overflows, 1);
-    CHECK_EQ(all.local_pops, WSQ_RING_CAPACITY + 1);
-    CHECK_EQ(all.global_tasks, 1 + 1 + WSQ_RING_CAPACITY / 2);
-    CHECK_EQ(all.global_batches, 4);
+    CHECK_EQ(all.local_pops, WSQ_RING_CAPACITY - 1);
+    CHECK_EQ(all.global_tasks, 1 + WSQ_RING_CAPACITY + 1);
+    CHECK_EQ(all.global_batches, 1 + 5);
     CHECK_EQ(all.run, WSQ_RING_CAPACITY + 2);
     wsq_pool_destroy(pool);
 }
@@ -659,6 +659,17 @@ static void dump_of_threads(void) {
     wsq_pool_destroy(pool);
 }
 
+/* A task that is pinned to a worker in a blocking call begins right after the call. */
+static void pinned_to_a_blocked_worker(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *blocks = item_blocks(2 * MS), *pinned = item_make(0);
+    uint64_t start = (item_spawn_on(pool, 0, blocks), now());
+    nap(MS);
+    item_spawn_on(pool, 0, pinned);
+    wsq_pool_destroy(pool);
+    CHECK(pinned->began >= start + 2 * MS && pinned->began < start + 2 * MS + 20 * US);
+}
+
 int main(void) {
     test_begin("exact_calls");
     IN_WORLD(run_after_shutdown);
@@ -684,5 +695,6 @@ int main(void) {
     IN_WORLD(dump_of_threads);
     IN_WORLD(short_join);
     IN_WORLD(shares_of_a_lane);
+    IN_WORLD(pinned_to_a_blocked_worker);
     return test_end();
 }
