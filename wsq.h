@@ -486,7 +486,7 @@
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c 8d, oracle loop]
- *     10. [hangs 11b]
+ *     10. [hangs 11b 11c]
  *     11. [hangs 1d 7d 13b, oracle wait]
  *     12. [hangs 7a 14c, test_timer, oracle idle-timer]
  *     13. [test_driver, explore_driver, oracle idle-event]
@@ -9495,7 +9495,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 /* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
  * threads may call it, for a job or for its permit. A call ends the sleep; then the result is true.
  * asked: this thread was called, and found no job. The watcher may have called it for a full slot
- * or a timer, so if there is one now, this thread gives its permit back before it sleeps. */
+ * or a timer, so if there is one now, this thread gives its permit back before it sleeps. If it
+ * does not sleep, the result is true, too, because the call is still not answered. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9525,6 +9526,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
+        asked = false;
         wsqi_wait_sleep(&wait);
     }
     wsqi_stat(self->counters.joins_parked, sleeps);
@@ -9533,7 +9535,16 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
     /* The call may have been for a permit, and this thread has none: it asks the other joiners. */
     if (called && !has) wsqi_joiners_ask(pool);
-    return called;
+    return called || asked;
+}
+
+/* A thread in a join was called, for a job or for its permit. Is there a job that it can run? Then
+ * it keeps its permit, so it makes another thread give one, if tasks are queued. */
+static bool wsqi_join_called(wsqi_worker *self) {
+    wsqi_fence_sc(); /* I6: as in wsqi_notify */
+    if (wsqi_look_jobs(self->pool) == NULL) return false;
+    (void)wsqi_notify_tasks(self->pool, UINT_MAX);
+    return true;
 }
 
 /* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
@@ -9546,20 +9557,19 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
-    bool asked = false; /* a call ended the last sleep, and this thread has not looked since */
-    bool again;         /* `asked` as it was before this round, for wsqi_join_sleep */
+    bool asked = false; /* this thread was called, and has neither run a job nor slept since */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
-        again = asked;
-        asked = false;
-        if (help && wsqi_help(self, job, idle_rounds)) {
+        bool looks = help && (!asked || wsqi_join_called(self));
+        if (looks && wsqi_help(self, job, idle_rounds)) {
             idle_rounds = 0;
+            asked = false;
         } else if (wsqi_spin(self->pool, idle_rounds / WSQI_JOIN_LOOKS, &spin_start)) {
             wsqi_backoff(idle_rounds++, job);
         } else {
-            asked = wsqi_join_sleep(self, job, help, again);
+            asked = wsqi_join_sleep(self, job, help, asked);
             idle_rounds = (idle_rounds | 3) + 1; /* so the next round has a wsqi_steal_pass */
         }
     }
