@@ -416,10 +416,12 @@
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
  * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. Beyond that it only
- * sleeps. Then three things can wait for ever:
+ * sleeps. Then four things can wait for ever:
  *     - a task that was started on top of one that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
+ *     - a job that waits for a task, if a thread in wsq_run has stolen it in a join: that thread
+ *       runs no task, and neither do the workers that wait in their joins for this job
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it limits
  * the number of these waits, and with less than 8 KiB none runs a task.
