@@ -418,10 +418,12 @@
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
  * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. Beyond that it only
- * sleeps. Then three things can wait for ever:
+ * sleeps. Then four things can wait for ever:
  *     - a task that was started on top of one that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
+ *     - a job that waits for a task, if a thread in wsq_run has stolen it in a join: that thread
+ *       runs no task, and neither do the workers that wait in their joins for this job
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it limits
  * the number of these waits, and with less than 8 KiB none runs a task.
@@ -489,7 +491,7 @@
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c 8d, oracle loop]
- *     10. [hangs 11b]
+ *     10. [hangs 11b 11c]
  *     11. [hangs 1d 7d 13b, oracle wait]
  *     12. [hangs 7a 14c, test_timer, oracle idle-timer]
  *     13. [test_driver, explore_driver, oracle idle-event]
@@ -9590,7 +9592,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 /* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
  * threads may call it, for a job or for its permit. A call ends the sleep; then the result is true.
  * asked: this thread was called, and found no job. The watcher may have called it for a full slot
- * or a timer, so if there is one now, this thread gives its permit back before it sleeps. */
+ * or a timer, so if there is one now, this thread gives its permit back before it sleeps. If it
+ * does not sleep, the result is true, too, because the call is still not answered. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9620,6 +9623,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
+        asked = false;
         wsqi_wait_sleep(&wait);
     }
     wsqi_stat(self->counters.joins_parked, sleeps);
@@ -9628,7 +9632,16 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
     /* The call may have been for a permit, and this thread has none: it asks the other joiners. */
     if (called && !has) wsqi_joiners_ask(pool);
-    return called;
+    return called || asked;
+}
+
+/* A thread in a join was called, for a job or for its permit. Is there a job that it can run? Then
+ * it keeps its permit, so it makes another thread give one, if tasks are queued. */
+static bool wsqi_join_called(wsqi_worker *self) {
+    wsqi_fence_sc(); /* I6: as in wsqi_notify */
+    if (wsqi_look_jobs(self->pool) == NULL) return false;
+    (void)wsqi_notify_tasks(self->pool, UINT_MAX);
+    return true;
 }
 
 /* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
@@ -9641,20 +9654,19 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
-    bool asked = false; /* a call ended the last sleep, and this thread has not looked since */
-    bool again;         /* `asked` as it was before this round, for wsqi_join_sleep */
+    bool asked = false; /* this thread was called, and has neither run a job nor slept since */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
-        again = asked;
-        asked = false;
-        if (help && wsqi_help(self, job, idle_rounds)) {
+        bool looks = help && (!asked || wsqi_join_called(self));
+        if (looks && wsqi_help(self, job, idle_rounds)) {
             idle_rounds = 0;
+            asked = false;
         } else if (wsqi_spin(self->pool, idle_rounds / WSQI_JOIN_LOOKS, &spin_start)) {
             wsqi_backoff(idle_rounds++, job);
         } else {
-            asked = wsqi_join_sleep(self, job, help, again);
+            asked = wsqi_join_sleep(self, job, help, asked);
             idle_rounds = (idle_rounds | 3) + 1; /* so the next round has a wsqi_steal_pass */
         }
     }

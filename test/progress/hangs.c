@@ -100,6 +100,65 @@ static void task_beside_join(void) {
           2 * MS);
 }
 
+/* Five tasks sleep in joins, with their permits. The sixth worker has public jobs, and computes. A joiner that is
+ * called for its permit finds such a job. */
+static unsigned joins_began;
+
+static void blocking_piece(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    joins_began++;
+    wsq_block_begin(ctx);
+    nap(200 * MS);
+    wsq_block_end(ctx);
+}
+
+static wsq_poll sleeps_in_join_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job;
+    unsigned before = joins_began;
+    (void)task;
+    wsq_fork(&ctx, &job, blocking_piece);
+    while (joins_began == before) compute(US);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static void long_piece(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    compute(50 * MS);
+}
+
+static wsq_poll public_jobs_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job jobs[4];
+    (void)task;
+    compute(MS);
+    for (int i = 0; i < 4; i++) {
+        if (i == 3) compute(100 * US); /* the first is stolen, which sets the traps */
+        wsq_fork(&ctx, &jobs[i], long_piece);
+    }
+    compute(60 * MS);
+    for (int i = 3; i >= 0; i--) wsq_join(&ctx, &jobs[i]);
+    return WSQ_DONE;
+}
+
+static void task_beside_joins(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 6});
+    item *forks = item_make(0), *late = item_make(US);
+    for (int i = 0; i < 5; i++) {
+        item *joins = item_make(0);
+        joins->task.fn = sleeps_in_join_run;
+        item_spawn(pool, joins);
+        nap(2 * MS);
+    }
+    forks->task.fn = public_jobs_run;
+    item_spawn(pool, forks);
+    nap(5 * MS);
+    item_spawn(pool, late);
+    wsq_pool_wait(pool);
+    judge("a task beside a joiner that finds a job, and another that sleeps, begins after",
+          late->began - late->spawned, MS);
+}
+
 /* ---- 12: how long workers search ---- */
 
 /* How often the worker has looked at another one. */
@@ -172,6 +231,7 @@ static const struct hang {
     {"9b", futures_shared, 1000, true, "memory of futures, WSQ_SHARED"},
     {"10", edge_across, 5000, true, "a pool is destroyed beside an edge from another"},
     {"11b", task_beside_join, 1000, true, "a task beside a worker that sleeps in a join"},
+    {"11c", task_beside_joins, 1000, true, "a task beside joins that sleep, one of which finds a job"},
     {"12a", search_end, 50, true, "workers search without end, after tasks that end at once"},
     {"13a", pinned_yields, 50, true, "a pinned task that yields, while its worker waits for another"},
     {"13b", guest_pumps, 500, true, "a guest that waits in a caller_runs pool"},
