@@ -10536,9 +10536,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
-/* Do all the pool's threads sleep, and is no timer set? Then a thread outside must act first. */
+/* Do all the pool's threads sleep, does no thread outside run a task or job of the pool, and is no
+ * timer set? Then a thread outside must act first. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
+    /* Beside the pool's threads, helpers and guests are on duty while they run a task or job. */
+    if (wsqi_load_hint(&pool->duty.threads) > started) return false;
     for (unsigned i = 0; i < started && !pool->config.caller_runs; i++)
         if (i >= made || wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP)
             return false;
