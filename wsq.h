@@ -6733,6 +6733,8 @@ static void wsqi_task_poison(wsq_task *task) {
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
 
+#define WSQI_EDGES_MOST 0x3fffffeu /* 26 bits of a state count holds, and a spawn adds one */
+
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
 /* Does the end of this task, with this state, cancel its successors? (No, if it is a future.) */
@@ -6811,7 +6813,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     if (wsqi_task_is_node(task)) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_hint(&task->state);
     do {
-        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_HOLD)
+        if (wsqi_task_live(state) || state / WSQI_TASK_HOLD >= WSQI_EDGES_MOST)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn changes the same word, so it sees the hold. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_HOLD));
@@ -7270,6 +7272,7 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     if (group == NULL || group != wsqi_task_grouped(&predecessor->task) ||
         wsq_group_pending(group) != 0)
         return WSQ_ERR_INVALID;
+    if (node->predecessors >= WSQI_EDGES_MOST) return WSQ_ERR_INVALID;
     edge->task = &node->task;
     wsqi_set(&edge->next, predecessor->edges);
     predecessor->edges = edge;

@@ -231,6 +231,11 @@ static void mistakes(void) {
     CHECK_EQ(wsq_node_after(a, b, NULL), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_node_after(a, a, &one), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_node_after(a, &stranger.node, &one), WSQ_ERR_INVALID);
+    b->predecessors = (1u << 26) - 3;
+    CHECK_EQ(wsq_node_after(b, a, &one), WSQ_OK);
+    CHECK_EQ(wsq_node_after(b, a, &two), WSQ_ERR_INVALID); /* it follows too many */
+    b->predecessors = 0;
+    a->edges = NULL;
     /* Only the graph spawns a node, and nothing else comes before it. */
     batch[0] = &a->task;
     CHECK_EQ(wsq_spawn(pool, &a->task), WSQ_ERR_INVALID);
