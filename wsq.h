@@ -2007,8 +2007,8 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
  * turn comes, or, if it comes after others, when they are done; and its waiters get
  * WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way goes on, and can ask
  * wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is cancelled. This does
- * nothing for a task that is done or was never spawned. Any thread that knows that the task's
- * memory is there may call this.
+ * nothing for a task that is done or was never spawned, nor for a node of a graph while the nodes
+ * before it are not done. Any thread that knows that the task's memory is there may call this.
  * True: this call, or an earlier one, has cancelled the task; its function will not be called any
  * more. False: the function runs, or the task has ended by itself. For a queued task that is not
  * revocable, the result may also be false because it is not known yet whether the function has been
@@ -6042,6 +6042,10 @@ static void wsqi_task_flag(wsq_task *task, uint32_t clear, uint32_t set) {
     wsqi_store_own(&task->flags, (wsqi_load_own(&task->flags) & ~clear) | set);
 }
 
+static bool wsqi_task_is_node(const wsq_task *task) {
+    return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
+}
+
 /* Returns OPEN, which a spawn adds to the state, if the task is revocable; else 0. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
@@ -6139,7 +6143,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
+        /* The state of a node is that of the last run until the node's predecessors have ended. */
+        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state) && !wsqi_task_is_node(task);
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
         /* T4: what the caller wrote is visible to the cleanup. Failure: relaxed, decide again. */
@@ -6715,10 +6720,6 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  *            the thread that ends the task closes it; a spawn or wsqi_task_poison opens it again.
  * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
-
-static bool wsqi_task_is_node(const wsq_task *task) {
-    return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
-}
 
 /* Marks the task as POISONED: a predecessor was cancelled, so it must not run. A done task, which
  * waits for its next spawn, loses DONE. With DONE it would look cancelled in its last run. */

@@ -320,6 +320,22 @@ static void cancel_one(void) {
     pool_end(pool);
 }
 
+/* A node whose predecessor has not ended cannot be cancelled, and a cancel in the last run is over. */
+static void cancel_too_early(void) {
+    wsq_pool *pool = pool_new((wsq_config){.caller_runs = true});
+    make_graph(pool, 2);
+    edge(1, 0);
+    CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+    wsq_group_cancel(&graph.group);
+    CHECK_EQ(wsq_group_wait(&graph.group), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_init(&graph.group, pool), WSQ_OK);
+    CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+    CHECK(!wsq_task_cancel(&spots[1].node.task));
+    CHECK_EQ(wsq_group_wait(&graph.group), WSQ_OK);
+    CHECK_EQ(spots[1].runs, 1);
+    pool_end(pool);
+}
+
 /* A shutdown cancels what is left of a run. */
 static void cancelled_pool(void) {
     for (int round = 0; round < 20; round++) {
@@ -371,6 +387,7 @@ int main(void) {
     RUN(mistakes);
     RUN(cancel_the_rest);
     RUN(cancel_one);
+    RUN(cancel_too_early);
     RUN(cancelled_pool);
     RUN(followed_by_a_task);
     return test_end();
