@@ -422,7 +422,9 @@
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it limits
- * the number of these waits, and with less than 8 KiB none runs a task.
+ * the number of these waits, and with less than 8 KiB none runs a task. In a caller_runs pool
+ * nothing limits it: a waiting thread runs whatever task comes, and if each of these waits for a
+ * later one, its stack overflows.
  *
  * To be safe, count the tasks that have begun to wait or to block and have not ended, at the moment
  * when they are most, and set max_standins to a few more. Each of these tasks keeps its thread,
@@ -1456,7 +1458,8 @@ typedef struct wsq_config {
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
-    bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks */
+    bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks, and
+                                 * their stacks bound nested waits: WAITING in >>guide */
     bool lend_only;             /* true: the pool starts no threads; wsq_worker_enter lends them */
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept this long looks for lost tasks, which
@@ -1507,7 +1510,9 @@ typedef struct wsq_stats {
     uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
-    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups; should be 0 */
+    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups; should be 0.
+                              * (With a min_interval so large that a turn takes longer than the
+                              * time-out, also tasks that only waited for their turn) */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
@@ -1786,7 +1791,8 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 /* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that
  * wait for a wake included. With caller_runs the calling thread runs the tasks. Only threads
  * outside the pool may call this.
- * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
+ * WSQ_OK: no task is left. A WSQ_CANCEL shutdown may have cancelled some of them.
+ * WSQ_ERR_CANCELLED: the pool was shut down, and the tasks that are left will never run.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
  * itself; or all tasks that are left have been waiting for predecessors for one second (the call
  * can be repeated); or the pool is NULL.
@@ -1944,8 +1950,9 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether the task has
- * started. It costs two atomic operations, 5 to 10 ns each: one in the spawn and one in the first
- * run after it. The owner of the task may call this, while the task is not spawned. */
+ * started. (Once the task has run, and yielded, it is like any other.) It costs two atomic
+ * operations, 5 to 10 ns each: one in the spawn and one in the first run after it. The owner of the
+ * task may call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
 
 /* This puts the task into a group, before its spawn; NULL: into no group. From then on wsq_spawn,
@@ -2010,9 +2017,9 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
  * nothing for a task that is done or was never spawned, nor for a node of a graph while the nodes
  * before it are not done. Any thread that knows that the task's memory is there may call this.
  * True: this call, or an earlier one, has cancelled the task; its function will not be called any
- * more. False: the function runs, or the task has ended by itself. For a queued task that is not
- * revocable, the result may also be false because it is not known yet whether the function has been
- * called; wsq_task_wait tells later. */
+ * more. False: the function runs, or the task has ended by itself, or this did nothing. For a
+ * queued task that is not revocable, or has yielded, the result may also be false because it is not
+ * known yet whether the function has been called; wsq_task_wait tells later. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
