@@ -426,7 +426,9 @@
  *       runs no task, and neither do the workers that wait in their joins for this job
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it limits
- * the number of these waits, and with less than 8 KiB none runs a task.
+ * the number of these waits, and with less than 8 KiB none runs a task. In a caller_runs pool
+ * nothing limits it: a waiting thread runs whatever task comes, and if each of these waits for a
+ * later one, its stack overflows.
  *
  * To be safe, count the tasks that have begun to wait or to block and have not ended, at the moment
  * when they are most, and set max_standins to a few more. Each of these tasks keeps its thread,
@@ -836,7 +838,10 @@
  *
  * CANCELLATION. pthread_cancel does not end a thread in the middle of a call that waits, creates a
  * pool or shuts one down: the thread ends at its next cancellation point after that call. Do not
- * cancel a thread while it runs a task, a job or a run, nor one of a pool's own threads.
+ * cancel a thread while it runs a task, a job or a run, nor one of a pool's own threads. A thread
+ * outside may run a task inside its wait (WAITING). So a thread that may be cancelled waits for
+ * tasks, groups and futures with a time-out, however long, or in a pool whose hook hears of
+ * WSQ_EVENT_START, and it does not wait in a caller_runs pool.
  *
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
@@ -1461,7 +1466,8 @@ typedef struct wsq_config {
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
-    bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks */
+    bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks, and
+                                 * their stacks bound nested waits: WAITING in >>guide */
     bool lend_only;             /* true: the pool starts no threads; wsq_worker_enter lends them */
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept this long looks for lost tasks, which
@@ -1512,7 +1518,9 @@ typedef struct wsq_stats {
     uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
-    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups; should be 0 */
+    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups; should be 0.
+                              * (With a min_interval so large that a turn takes longer than the
+                              * time-out, also tasks that only waited for their turn) */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
@@ -1791,7 +1799,8 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 /* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that
  * wait for a wake included. With caller_runs the calling thread runs the tasks. Only threads
  * outside the pool may call this.
- * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
+ * WSQ_OK: no task is left. A WSQ_CANCEL shutdown may have cancelled some of them.
+ * WSQ_ERR_CANCELLED: the pool was shut down, and the tasks that are left will never run.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
  * itself; or all tasks that are left have been waiting for predecessors for one second (the call
  * can be repeated); or the pool is NULL.
@@ -1949,8 +1958,9 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether the task has
- * started. It costs two atomic operations, 5 to 10 ns each: one in the spawn and one in the first
- * run after it. The owner of the task may call this, while the task is not spawned. */
+ * started. (Once the task has run, and yielded, it is like any other.) It costs two atomic
+ * operations, 5 to 10 ns each: one in the spawn and one in the first run after it. The owner of the
+ * task may call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
 
 /* This puts the task into a group, before its spawn; NULL: into no group. From then on wsq_spawn,
@@ -2012,12 +2022,12 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
  * turn comes, or, if it comes after others, when they are done; and its waiters get
  * WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way goes on, and can ask
  * wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is cancelled. This does
- * nothing for a task that is done or was never spawned. Any thread that knows that the task's
- * memory is there may call this.
+ * nothing for a task that is done or was never spawned, nor for a node of a graph while the nodes
+ * before it are not done. Any thread that knows that the task's memory is there may call this.
  * True: this call, or an earlier one, has cancelled the task; its function will not be called any
- * more. False: the function runs, or the task has ended by itself. For a queued task that is not
- * revocable, the result may also be false because it is not known yet whether the function has been
- * called; wsq_task_wait tells later. */
+ * more. False: the function runs, or the task has ended by itself, or this did nothing. For a
+ * queued task that is not revocable, or has yielded, the result may also be false because it is not
+ * known yet whether the function has been called; wsq_task_wait tells later. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
@@ -6111,6 +6121,10 @@ static void wsqi_task_flag(wsq_task *task, uint32_t clear, uint32_t set) {
     wsqi_store_own(&task->flags, (wsqi_load_own(&task->flags) & ~clear) | set);
 }
 
+static bool wsqi_task_is_node(const wsq_task *task) {
+    return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
+}
+
 /* Returns OPEN, which a spawn adds to the state, if the task is revocable; else 0. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
@@ -6208,7 +6222,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
+        /* The state of a node is that of the last run until the node's predecessors have ended. */
+        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state) && !wsqi_task_is_node(task);
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
         /* T4: what the caller wrote is visible to the cleanup. Failure: relaxed, decide again. */
@@ -6785,10 +6800,6 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
 
-static bool wsqi_task_is_node(const wsq_task *task) {
-    return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
-}
-
 /* Marks the task as POISONED: a predecessor was cancelled, so it must not run. A done task, which
  * waits for its next spawn, loses DONE. With DONE it would look cancelled in its last run. */
 static void wsqi_task_poison(wsq_task *task) {
@@ -6801,6 +6812,8 @@ static void wsqi_task_poison(wsq_task *task) {
     } while (!wsqi_cas_rlx(&task->state, &state, next));
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
+
+#define WSQI_EDGES_MOST 0x3fffffeu /* 26 bits of a state count holds, and a spawn adds one */
 
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
@@ -6880,7 +6893,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     if (wsqi_task_is_node(task)) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_hint(&task->state);
     do {
-        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_HOLD)
+        if (wsqi_task_live(state) || state / WSQI_TASK_HOLD >= WSQI_EDGES_MOST)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn changes the same word, so it sees the hold. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_HOLD));
@@ -7340,6 +7353,7 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     if (group == NULL || group != wsqi_task_grouped(&predecessor->task) ||
         wsq_group_pending(group) != 0)
         return WSQ_ERR_INVALID;
+    if (node->predecessors >= WSQI_EDGES_MOST) return WSQ_ERR_INVALID;
     edge->task = &node->task;
     wsqi_set(&edge->next, predecessor->edges);
     predecessor->edges = edge;
@@ -8918,7 +8932,8 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
  * one of these waits in turn, the thread helps in that wait, too. It does not help (pool->helped)
  * where tasks may need something that only the pool's own threads have: a larger stack, or what a
  * START hook has set up. (Rejected: after 16 waits for single tasks, the thread's spawns wake no
- * worker. A task without a wait then lay beside idle workers for 0.5 ms.) */
+ * worker. A task without a wait then lay beside idle workers for 0.5 ms. Also rejected: to turn
+ * pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -10649,9 +10664,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
-/* Do all the pool's threads sleep, and is no timer set? Then a thread outside must act first. */
+/* Do all the pool's threads sleep, does no thread outside run a task or job of the pool, and is no
+ * timer set? Then a thread outside must act first. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
+    /* Beside the pool's threads, helpers and guests are on duty while they run a task or job. */
+    if (wsqi_load_hint(&pool->duty.threads) > started) return false;
     for (unsigned i = 0; i < started && !pool->config.caller_runs; i++)
         if (i >= made || wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP)
             return false;

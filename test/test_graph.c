@@ -231,6 +231,11 @@ static void mistakes(void) {
     CHECK_EQ(wsq_node_after(a, b, NULL), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_node_after(a, a, &one), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_node_after(a, &stranger.node, &one), WSQ_ERR_INVALID);
+    b->predecessors = (1u << 26) - 3;
+    CHECK_EQ(wsq_node_after(b, a, &one), WSQ_OK);
+    CHECK_EQ(wsq_node_after(b, a, &two), WSQ_ERR_INVALID); /* it follows too many */
+    b->predecessors = 0;
+    a->edges = NULL;
     /* Only the graph spawns a node, and nothing else comes before it. */
     batch[0] = &a->task;
     CHECK_EQ(wsq_spawn(pool, &a->task), WSQ_ERR_INVALID);
@@ -315,6 +320,22 @@ static void cancel_one(void) {
     pool_end(pool);
 }
 
+/* A node whose predecessor has not ended cannot be cancelled, and a cancel in the last run is over. */
+static void cancel_too_early(void) {
+    wsq_pool *pool = pool_new((wsq_config){.caller_runs = true});
+    make_graph(pool, 2);
+    edge(1, 0);
+    CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+    wsq_group_cancel(&graph.group);
+    CHECK_EQ(wsq_group_wait(&graph.group), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_init(&graph.group, pool), WSQ_OK);
+    CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+    CHECK(!wsq_task_cancel(&spots[1].node.task));
+    CHECK_EQ(wsq_group_wait(&graph.group), WSQ_OK);
+    CHECK_EQ(spots[1].runs, 1);
+    pool_end(pool);
+}
+
 /* A shutdown cancels what is left of a run. */
 static void cancelled_pool(void) {
     for (int round = 0; round < 20; round++) {
@@ -366,6 +387,7 @@ int main(void) {
     RUN(mistakes);
     RUN(cancel_the_rest);
     RUN(cancel_one);
+    RUN(cancel_too_early);
     RUN(cancelled_pool);
     RUN(followed_by_a_task);
     return test_end();
