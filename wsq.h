@@ -478,7 +478,8 @@
  *         of another pool.
  *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. It looks only once
  *         while half of the workers were woken and still search.
- *     17. The memory of a pool is bounded by what is alive at the same time.
+ *     17. The memory of a pool is bounded by what is alive at the same time. A cancelled future
+ *         counts as alive until a worker has come to its entry in the queue.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
  *         as many stand-ins as WAITING says.
  *
@@ -2082,7 +2083,8 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
 /* This cancels the future and returns true, if its function has not been called yet: it never will
  * be, wsq_future_get returns WSQ_ERR_CANCELLED, and the pool does not touch `arg` any more. It
  * returns false if it is too late; a function that runs already goes on. The handle remains the
- * caller's. Any thread that has the handle may call this. */
+ * caller's. The pool keeps the future's memory, 120 bytes, until a worker comes to its entry in the
+ * queue, also after wsq_future_drop. Any thread that has the handle may call this. */
 WSQ_API bool wsq_future_cancel(wsq_future *future);
 
 /* This returns true if wsq_future_get would return without waiting. Any thread that has the handle

@@ -243,7 +243,7 @@ static wsq_poll wakes_after_a_block_run(wsq_ctx ctx, wsq_task *task) {
 
 /* After a block a task of the queue comes before that of the slot, as it does after three of the slot. */
 static void slot_after_a_block(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     item *wakes = item_make(0);
     due = item_make(US);
     due->pends = true;
