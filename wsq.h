@@ -9405,7 +9405,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        if (*whole) {
+        if (*whole) { /* no notify: the slot's task came into the queue before the future left it */
             bool ours = wsqi_future_claim(future, true); /* false: another thread cancels it */
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future); /* the entry's reference */
