@@ -164,6 +164,7 @@ static inline void *explore_plain(const volatile void *pointer, bool writes, con
     int me = explore_me();
     explore_time *view = explore.running->view;
     explore_place *place = explore_find_place((uintptr_t)pointer);
+    if (explore.ahead && ++explore.plain > 10 * EXPLORE_STEPS) explore_give_up();
     explore.running->at = at;
     if (explore.trace) explore_note("%s  %s", writes ? "set" : "get", at);
     explore_use(place->block, (uintptr_t)pointer);

@@ -46,6 +46,7 @@ static bool explore_execute(void) {
     explore.patience = 4;
     explore.cut = false;
     explore.ahead = NULL;
+    explore.plain = 0;
     explore.failure[0] = 0;
     explore_fiber *first = explore_start((void (*)(void *))(uintptr_t)explore.scenario, NULL);
     explore.running = first;

@@ -133,6 +133,7 @@ static struct {
     uint64_t ahead_value;        /* what it shall read */
     explore_store *ahead;        /* what it read, and nobody has stored yet; or NULL */
     int ahead_word;              /* of which word */
+    int plain; /* plain accesses while it is to come: what never comes may be a loop's bound */
     uint64_t came_true;          /* so often it was stored then */
     int load_count;
     struct { int step, word, fiber; bool cas; uint64_t expected; } load[EXPLORE_LOADS];
