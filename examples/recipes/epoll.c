@@ -34,27 +34,42 @@ static wsq_poll reader_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* Somebody else's program, at the other end of the pipe. */
+struct sender {
+    wsq_task task;
+    int output, sent;
+};
+
+static wsq_poll sender_run(wsq_ctx ctx, wsq_task *task) {
+    struct sender *self = wsq_container_of(task, struct sender, task);
+    (void)ctx;
+    if (write(self->output, "hello", 5) != 5) abort();
+    if (++self->sent < 10) return WSQ_YIELD;
+    close(self->output);
+    return WSQ_DONE;
+}
+
 int main(void) {
     int ends[2], loop = epoll_create1(0);
     struct reader self = {.task.fn = reader_run, .done = eventfd(0, 0)};
+    struct sender peer = {.task.fn = sender_run};
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = &self.task};
     wsq_pool *pool;
     if (loop < 0 || self.done < 0 || pipe(ends) != 0) return 1;
     if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return 1;
-    self.input = ends[0];
+    self.input = ends[0], peer.output = ends[1];
     if (wsq_pool_create(&pool, &(wsq_config){.workers = 2}) != WSQ_OK) return 1;
     wsq_spawn(pool, &self.task);
+    wsq_spawn(pool, &peer.task);
     epoll_ctl(loop, EPOLL_CTL_ADD, ends[0], &event);
     event.data.ptr = NULL;
     epoll_ctl(loop, EPOLL_CTL_ADD, self.done, &event);
-    for (int sent = 0;;) {
-        if (sent < 10 && write(ends[1], "hello", 5) == 5 && ++sent == 10) close(ends[1]);
+    for (;;) {
         if (epoll_wait(loop, &event, 1, -1) != 1) return 1;
-        if (event.data.ptr == NULL) break; /* the task has finished */
+        if (event.data.ptr == NULL) break; /* the reader has finished */
         wsq_wake(event.data.ptr);          /* the descriptor is readable, or closed */
     }
-    wsq_task_wait(&self.task);
-    wsq_pool_destroy(pool);
+    wsq_pool_destroy(pool); /* which waits for both tasks */
     printf("%ld bytes\n", self.bytes);
     return self.bytes == 50 ? 0 : 1;
 }
