@@ -8280,8 +8280,9 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will soon take another task:
  * since its last look they took two or more, or one within WSQI_LINGER_NS. But only without a
- * driver and without another searcher, on two processors or more, and at least one for each worker;
- * and only if spin_ns is 0, or a time of at least WSQI_LINGER_NS. */
+ * driver and without another searcher, and with at least one processor for each worker; and only if
+ * spin_ns is 0, or a time of at least WSQI_LINGER_NS. (With one processor, too: a worker that
+ * lingers yields it at each look, so a caller that runs its own tasks keeps it.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8292,7 +8293,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->config.driver != NULL ||
         spin_ns == WSQ_SPIN_OFF || (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
         return false;
-    return pool->processors > 1 && pool->workers <= pool->processors &&
+    return pool->workers <= pool->processors &&
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
 }
 

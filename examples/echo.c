@@ -37,8 +37,7 @@ static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
                    wsq_io_late(&self->limit, wsq_pool_of(ctx), task, silence_ns)) {
             wsq_io_reset(&self->limit);
             wsq_io_cancel(&io, self->fd); /* from here on nobody wakes this task */
-            close(self->fd), free(self);
-            return WSQ_GONE;
+            return close(self->fd), free(self), WSQ_GONE;
         } else if (self->empty = false,
                    wsq_io_wait(&io, self->fd, sends ? WSQ_IO_WRITE : WSQ_IO_READ, task)) {
             return WSQ_PENDING;

@@ -11,10 +11,7 @@
 #include "../../wsq.h"
 
 #if !defined(__unix__) && !defined(__APPLE__) || defined(__EMSCRIPTEN__)
-int main(void) {
-    puts("main_polls: needs POSIX pipes");
-    return 0;
-}
+int main(void) { return puts("main_polls: needs POSIX pipes") < 0; }
 #else
 #include "../wsq_io.h"
 

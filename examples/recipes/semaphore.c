@@ -37,8 +37,7 @@ static void semaphore_give(struct semaphore *self) {
     pthread_mutex_lock(&self->lock);
     struct waiter *waiter = self->first;
     if (waiter) {
-        self->first = waiter->next;
-        if (!self->first) self->last = &self->first;
+        if (!(self->first = waiter->next)) self->last = &self->first;
         waiter->state = GRANTED;
         wsq_wake(waiter->task);
     } else {

@@ -1,10 +1,9 @@
 /* How do I hear of a task that runs for too long?
  *     cc -O2 -pthread stalls.c -o stalls && ./stalls
  *
- * A hook counts the runs that begin and end on each thread. Call stalls_look every `limit`: from a
- * timer, a main loop, or a thread of its own. If two looks find a thread in the same run, that run is
- * longer than `limit`. It is told of once, while it runs (once more after a wait in it). No clock is
- * read: the hook costs a few ns a run, and nothing where it is not set. */
+ * A hook counts the runs that begin and end on each thread. Call stalls_look every `limit`, from any
+ * thread. If two looks find a thread in the same run, that run is longer than `limit`. It is told of
+ * once, while it runs (once more after a wait in it). The hook reads no clock: a few ns a run. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>

@@ -30,11 +30,10 @@ static void strand_post(struct strand *self, struct item *item, void (*fn)(struc
 
 static void strand_take(struct strand *self) {
     struct item *list = atomic_exchange(&self->newest, NULL);
-    while (list) {
-        struct item *next = list->next;
+    for (struct item *next; list; list = next) {
+        next = list->next;
         list->next = self->oldest;
         self->oldest = list;
-        list = next;
     }
 }
 
