@@ -5286,6 +5286,21 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* A searcher that stops wakes threads for the tasks of up to this many workers. A guess. */
 enum { WSQI_LOOKS = 16 };
 
+/* One more sleeper is worth a wake-up for this much work. A guess: a call that wakes a thread, and
+ * the time until that thread runs. */
+#define WSQI_WAKE_NS 10000u
+
+/* Returns how many sleepers are worth a wake-up for `amount` tasks, if these take as long as the
+ * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS. A caller that has no queue
+ * does not know, so for it each task is worth one. (One is enough for progress: it wakes others in
+ * its turn, so a task that takes longer than expected delays no other.) */
+static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
+    const wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL) return amount;
+    uint64_t worth = 1 + amount * self->tune.average_ns / WSQI_WAKE_NS;
+    return amount < worth ? amount : (size_t)worth;
+}
+
 /* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it starts
  * a stand-in, or asks a joiner for its permit. Returns whether it woke one. The caller has passed a
  * full barrier. */
@@ -5293,6 +5308,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
+    amount = wsqi_worth_waking(pool, amount);
     /* One searcher is enough for one task. For several tasks, this wakes a sleeper for each: the
      * present searchers may take other tasks, so they are counted in addition. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
@@ -7702,10 +7718,12 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* The worker runs dry: ends the time of this turn. A time of fewer than 16 tasks is dropped. */
+/* The worker runs dry: ends the time of this turn. Of the times of fewer than 16 tasks, three in
+ * four are dropped, because the clock takes time, too. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
-    if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
+    bool timed = self->turn.start != 0 && (run >= 16 || wsq_random_next(&self->random) % 4 == 0);
+    if (timed) wsqi_turn_clock(self);
     self->turn.start = 0;
 }
 
@@ -7927,7 +7945,10 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job delayed events */
         task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
-    if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
+    if (task != NULL && self->turn.start == 0) {
+        if (self->searching) wsqi_search_end(self); /* wake-ups are no part of the task's time */
+        wsqi_turn_clock(self);
+    }
     return task;
 }
 

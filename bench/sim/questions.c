@@ -8,6 +8,7 @@
 #include "efficiency.h"
 #include "events.h"
 #include "steps.h"
+#include "users.h"
 
 enum { MOST = 16 };
 
@@ -214,6 +215,29 @@ static void ask_steps(const sim_machine *machine) {
     }
 }
 
+/* ---- what users write ---- */
+
+static void ask_users(const sim_machine *machine) {
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    sim.machine = machine;
+    head("what users write, from outside the pool, us", list, count);
+    for (int r = 0; r < USER_ROWS; r++) {
+        const struct user_row *row = &user_rows[r];
+        printf("%-12s", row->name);
+        for (int i = 0; i < count; i++) {
+            wsq_pool *pool = pool_make(machine, list[i]);
+            for (int k = 1; k < USER_WARM; k++) row->run(pool); /* workers learn how long tasks take */
+            double us = row->run(pool);
+            sim_pool_end(pool);
+            printf("%8.2f", us);
+            fflush(stdout);
+            report_row("users", row->name, list[i], "us", us);
+        }
+        printf("  %s; the work alone: %g\n", row->what, row->alone);
+    }
+}
+
 /* ---- the hottest lines ---- */
 
 static void ask_hot(const sim_machine *machine) {
@@ -272,6 +296,7 @@ static const struct {
     {"load", "how long tasks wait under an open load", ask_load, false},
     {"events", "an open load of events that a driver hears of", ask_events, false},
     {"steps", "ping-pong, pipeline, barrier", ask_steps, false},
+    {"users", "bursts, requests, short loops, pipelines from outside", ask_users, false},
     {"hot", "the hottest lines of each run", ask_hot, false},
     {"headline", "cases that libraries are compared by, on 64 cores", ask_headline, true},
 };
