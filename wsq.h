@@ -447,7 +447,9 @@
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep.
- *     1.  A queued task that an idle worker may run starts immediately.
+ *     1.  A queued task that an idle worker may run starts immediately. Of several tasks queued at
+ *         the same time, some start a few wake-ups later, because woken workers wake others: one
+ *         for each task or, where tasks are short, one for each 10 us of work.
  *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
  *         if its waker goes on and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
