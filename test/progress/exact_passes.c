@@ -1,6 +1,6 @@
 /* What one pass of a thief over the other workers reads and visits; and notifications that one moment needs: nothing
  * else tells of the work, so it would wait for a long time. */
-#include "exact.h"
+#include "trip.h"
 
 static uint32_t node_of(unsigned worker, void *user) { return (void)user, worker << 16; }
 
@@ -18,16 +18,17 @@ static void rounds_of_a_pass(void) {
 
 /* ---- a helper that has lost its permit, in a pool with one thread ---- */
 
-static item *late;
+static uint64_t yielded;
 
 static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
+    item *self = item_of(task);
+    self->ended = now();
+    if (self->runs++ != 0) return WSQ_DONE;
     compute(1500 * US);
     block_for(ctx, 2 * MS);
     compute(2500 * US);
-    item_spawn(wsq_pool_of(ctx), late);
-    compute(item_of(task)->ns);
-    return WSQ_DONE;
+    yielded = now();
+    return WSQ_YIELD;
 }
 
 static void late_main(void *arg) {
@@ -36,31 +37,30 @@ static void late_main(void *arg) {
 }
 
 /* The only worker blocks, so a thread outside helps in its wait. It blocks in turn, and the worker has the permit, until
- * it sleeps. Then the helper queues a task. */
+ * it sleeps. Then the task of the helper yields. */
 static void helper_without_a_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
-    item *helped = item_make(10 * MS);
-    late = item_make(US);
+    item *helped = item_make(0);
     helped->task.fn = helped_run;
     item_spawn(pool, item_blocks(MS));
     nap(200 * US);
     outside(late_main, pool);
     item_spawn(pool, helped);
     CHECK_EQ(wsq_task_wait(&helped->task), WSQ_OK);
-    wsq_pool_wait(pool);
-    CHECK(late->began < late->spawned + 200 * US);
+    CHECK(helped->ended < yielded + 200 * US);
     wsq_pool_destroy(pool);
 }
 
 /* ---- a joiner without a permit is called: it asks the one that has one ---- */
 
-static void long_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, compute(20 * MS); }
+static item *late;
+
+static void long_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, compute(40 * MS); }
 
 static wsq_poll keeps_its_permit_run(wsq_ctx ctx, wsq_task *task) {
     wsq_job job;
-    (void)task;
     wsq_fork(&ctx, &job, long_job);
-    compute(MS);
+    compute(item_of(task)->ns);
     wsq_join(&ctx, &job);
     return WSQ_DONE;
 }
@@ -76,7 +76,7 @@ static wsq_poll lost_its_permit_run(wsq_ctx ctx, wsq_task *task) {
  * is called, worker 0, has lost its own in a block. */
 static void joiner_without_a_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
-    item *has = item_make(0), *lacks = item_make(0);
+    item *has = item_make(MS), *lacks = item_make(MS);
     late = item_make(US);
     has->task.fn = keeps_its_permit_run;
     lacks->task.fn = lost_its_permit_run;
@@ -95,15 +95,6 @@ static void joiner_without_a_permit(void) {
 }
 
 /* ---- a guest leaves ---- */
-
-static wsq_poll forks_run(wsq_ctx ctx, wsq_task *task) {
-    wsq_job job;
-    (void)task;
-    wsq_fork(&ctx, &job, long_job);
-    compute(20 * MS);
-    wsq_join(&ctx, &job);
-    return WSQ_DONE;
-}
 
 static uint64_t job_began;
 static void noted_job(wsq_ctx ctx, wsq_job *job) {
@@ -135,11 +126,125 @@ static void guest_leaves(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- the watcher goes to a pinned task ---- */
+
+static wsq_poll blocks_late_run(wsq_ctx ctx, wsq_task *task) {
+    compute(2 * MS);
+    block_for(ctx, item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* A job, a long task and a joiner have the three permits. Worker 0 has none, and watches the timer, until its pinned task
+ * comes. So it asks the joiner. */
+static void watcher_leaves(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    item *joins = item_make(8 * MS), *blocks = item_make(3 * MS), *due = item_make(US);
+    due->pends = true;
+    item_spawn(pool, due);
+    nap(MS);
+    item_set_timer(pool, due, 20 * MS);
+    nap(MS);
+    joins->task.fn = keeps_its_permit_run;
+    blocks->task.fn = blocks_late_run;
+    item_spawn_on(pool, 0, blocks);
+    item_spawn_on(pool, 1, joins);
+    nap(2200 * US);
+    item_spawn(pool, item_make(40 * MS));
+    nap(8 * MS);
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
+    CHECK(wsqi_load_hint(&pool->watcher) == 1 && wsqi_load_hint(&pool->joiners[0]) == 2);
+    item_spawn_on(pool, 0, item_make(20 * MS));
+    wsq_pool_wait(pool);
+    CHECK(due->began < due->spawned + 21 * MS);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a thief that steals in a turn ---- */
+
+static wsq_poll turns_run(wsq_ctx ctx, wsq_task *task) {
+    sim_stall.left = 0;
+    compute(item_of(task)->ns);
+    wsqi_block(wsq_pool_of(ctx), 1)->turn.left = 0; /* its next task begins with a turn */
+    if (item_of(task)->runs == 1) trip_stall();
+    return WSQ_DONE;
+}
+
+static wsq_poll spawns_four_run(wsq_ctx ctx, wsq_task *task) {
+    trip_spawn(wsq_pool_of(ctx), 1, 20 * MS);
+    trip_spawn(wsq_pool_of(ctx), 3, US);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* Worker 1 steals from worker 0, which is in a long task. Worker 2 runs dry while the ring is locked. */
+static void theft_in_a_turn(unsigned stalls) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+        uint64_t at = trip.at + 1;
+        item *spawns = item_make(30 * MS);
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        item_spawn_on(pool, 2, item_make(2 * MS));
+        for (unsigned i = 0; i < 5; i++) {
+            item *turns = item_make(200 * US);
+            turns->task.fn = turns_run;
+            turns->runs = i == stalls;
+            item_spawn_on(pool, 1, turns);
+        }
+        nap(50 * US);
+        spawns->task.fn = spawns_four_run;
+        item_spawn_on(pool, 0, spawns);
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0 && trip.at < 300);
+    CHECK(trip.at > 20);
+}
+
+static void thefts_in_turns(void) {
+    for (unsigned i = 0; i < 4; i++) theft_in_a_turn(i);
+}
+
+/* ---- a wait for a task of a batch that is refused ---- */
+
+static wsq_result waited;
+static uint64_t waited_until;
+
+static void waits_main(void *arg) {
+    nap(MS);
+    waited = wsq_task_wait_for(&((item *)arg)->task, 50 * MS);
+    waited_until = now();
+}
+
+/* The batch claims its first task, stalls, and gives it back. */
+static void refused_batch(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        uint64_t at = trip.at + 1;
+        item *first = item_make(US);
+        wsq_task *list[] = {&first->task, NULL};
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        sim_core *waits = outside(waits_main, first);
+        trip_stall();
+        CHECK_EQ(wsq_spawn_batch(pool, list, 2), WSQ_ERR_INVALID);
+        sim_stall.left = 0;
+        sim_join(waits);
+        CHECK_EQ(waited, WSQ_ERR_INVALID);
+        CHECK(trip.stalled == 0 || waited_until < trip.stalled + MS);
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0);
+    CHECK(trip.at > 3);
+}
+
 int main(void) {
     test_begin("exact_passes");
     IN_WORLD(rounds_of_a_pass);
     IN_WORLD(helper_without_a_permit);
     IN_WORLD(joiner_without_a_permit);
     IN_WORLD(guest_leaves);
+    IN_WORLD(watcher_leaves);
+    IN_WORLD(thefts_in_turns);
+    IN_WORLD(refused_batch);
     return test_end();
 }
