@@ -159,58 +159,6 @@ static void watcher_leaves(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- a thief that steals in a turn ---- */
-
-static unsigned turns_left, stalls_in;
-
-/* Spawns the next of these tasks, so the worker's own ring has one in each turn. */
-static wsq_poll turns_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    sim_stall.left = 0;
-    compute(200 * US);
-    wsqi_block(wsq_pool_of(ctx), 1)->turn.left = 0; /* its next task begins with a turn */
-    if (turns_left-- == 0) return WSQ_DONE;
-    item *next = item_make(0);
-    next->task.fn = turns_run;
-    item_spawn(wsq_pool_of(ctx), next);
-    if (turns_left == stalls_in) trip_stall();
-    return WSQ_DONE;
-}
-
-static wsq_poll spawns_four_run(wsq_ctx ctx, wsq_task *task) {
-    trip_spawn(wsq_pool_of(ctx), 1, 20 * MS);
-    trip_spawn(wsq_pool_of(ctx), 2, US);
-    trip_spawn(wsq_pool_of(ctx), 1, 20 * MS);
-    compute(item_of(task)->ns);
-    return WSQ_DONE;
-}
-
-/* Worker 1 steals two tasks from worker 0, which is in a long task, and then takes the other two. Worker 2 runs dry while
- * the second stolen task is out of reach. */
-static void theft_in_a_turn(unsigned stalls) {
-    memset(&trip, 0, sizeof trip);
-    do {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
-        uint64_t at = trip.at + 1;
-        item *spawns = item_make(1500 * US), *turns = item_make(0);
-        memset(&trip, 0, sizeof trip);
-        trip.at = at;
-        item_spawn_on(pool, 2, item_make(2 * MS));
-        turns_left = 5;
-        stalls_in = stalls;
-        turns->task.fn = turns_run;
-        item_spawn_on(pool, 1, turns);
-        nap(50 * US);
-        spawns->task.fn = spawns_four_run;
-        item_spawn_on(pool, 0, spawns);
-        CHECK(trip_in_time(pool));
-    } while (trip.stalled != 0 && trip.at < 300);
-}
-
-static void thefts_in_turns(void) {
-    for (unsigned i = 0; i < 4; i++) theft_in_a_turn(i);
-}
-
 /* ---- a wait for a task of a batch that is refused ---- */
 
 static wsq_result waited;
@@ -251,7 +199,6 @@ int main(void) {
     IN_WORLD(joiner_without_a_permit);
     IN_WORLD(guest_leaves);
     IN_WORLD(watcher_leaves);
-    IN_WORLD(thefts_in_turns);
     IN_WORLD(refused_batch);
     return test_end();
 }
