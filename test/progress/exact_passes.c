@@ -1,5 +1,6 @@
-/* What one pass of a thief over the other workers reads and visits. */
-#include "exact.h"
+/* What one pass of a thief over the other workers reads and visits; and notifications that one moment needs: nothing
+ * else tells of the work, so it would wait for a long time. */
+#include "trip.h"
 
 static uint32_t node_of(unsigned worker, void *user) { return (void)user, worker << 16; }
 
@@ -15,8 +16,189 @@ static void rounds_of_a_pass(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a helper that has lost its permit, in a pool with one thread ---- */
+
+static uint64_t yielded;
+
+static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    self->ended = now();
+    if (self->runs++ != 0) return WSQ_DONE;
+    compute(1500 * US);
+    block_for(ctx, 2 * MS);
+    compute(2500 * US);
+    yielded = now();
+    return WSQ_YIELD;
+}
+
+static void late_main(void *arg) {
+    nap(2 * MS);
+    item_spawn((wsq_pool *)arg, item_make(3 * MS));
+}
+
+/* The only worker blocks, so a thread outside helps in its wait. It blocks in turn, and the worker has the permit, until
+ * it sleeps. Then the task of the helper yields. */
+static void helper_without_a_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    item *helped = item_make(0);
+    helped->task.fn = helped_run;
+    item_spawn(pool, item_blocks(MS));
+    nap(200 * US);
+    outside(late_main, pool);
+    item_spawn(pool, helped);
+    CHECK_EQ(wsq_task_wait(&helped->task), WSQ_OK);
+    CHECK(helped->ended < yielded + 200 * US);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a joiner without a permit is called: it asks the one that has one ---- */
+
+static item *late;
+
+static void long_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, compute(40 * MS); }
+
+static wsq_poll keeps_its_permit_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job;
+    wsq_fork(&ctx, &job, long_job);
+    compute(item_of(task)->ns);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static wsq_poll lost_its_permit_run(wsq_ctx ctx, wsq_task *task) {
+    compute(2 * MS); /* meanwhile another worker steals the first job */
+    block_for(ctx, 3 * MS);
+    compute(2 * MS);
+    return keeps_its_permit_run(ctx, task);
+}
+
+/* The jobs of workers 0 and 1 take two permits, a long task takes one, and the joiner has the fourth one. The one that
+ * is called, worker 0, has lost its own in a block. */
+static void joiner_without_a_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
+    item *has = item_make(MS), *lacks = item_make(MS);
+    late = item_make(US);
+    has->task.fn = keeps_its_permit_run;
+    lacks->task.fn = lost_its_permit_run;
+    item_spawn_on(pool, 0, lacks);
+    item_spawn_on(pool, 1, has);
+    nap(2200 * US);
+    item_spawn(pool, item_make(20 * MS));
+    item_spawn(pool, item_make(4 * MS));
+    nap(7 * MS);
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
+    CHECK(wsqi_load_hint(&pool->joiners[0]) == 3);
+    item_spawn(pool, late);
+    wsq_pool_wait(pool);
+    CHECK(late->began < late->spawned + 200 * US);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a guest leaves ---- */
+
+static uint64_t job_began;
+static void noted_job(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    job_began = now();
+}
+
+static wsq_poll noted_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job;
+    (void)task;
+    wsq_fork(&ctx, &job, noted_job);
+    compute(20 * MS);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static void guest_computes(wsq_ctx ctx, void *arg) { (void)ctx, (void)arg, compute(4 * MS); }
+
+/* While a guest works, the idle one of two workers leaves the other one's job to it. When the guest leaves, it takes it. */
+static void guest_leaves(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *forks = item_make(0);
+    forks->task.fn = noted_run;
+    item_spawn(pool, forks);
+    CHECK_EQ(wsq_run(pool, guest_computes, NULL), WSQ_OK);
+    uint64_t left = now();
+    wsq_pool_wait(pool);
+    CHECK(job_began < left + 100 * US);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- the watcher goes to a pinned task ---- */
+
+static wsq_poll blocks_late_run(wsq_ctx ctx, wsq_task *task) {
+    compute(2 * MS);
+    block_for(ctx, item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* A job, a long task and a joiner have the three permits. Worker 0 has none, and watches the timer, until its pinned task
+ * comes. So it asks the joiner. */
+static void watcher_leaves(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    item *joins = item_make(8 * MS), *blocks = item_make(3 * MS), *due = item_make(US);
+    due->pends = true;
+    item_spawn(pool, due);
+    nap(MS);
+    item_set_timer(pool, due, 20 * MS);
+    nap(MS);
+    joins->task.fn = keeps_its_permit_run;
+    blocks->task.fn = blocks_late_run;
+    item_spawn_on(pool, 0, blocks);
+    item_spawn_on(pool, 1, joins);
+    nap(2200 * US);
+    item_spawn(pool, item_make(40 * MS));
+    nap(8 * MS);
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
+    CHECK(wsqi_load_hint(&pool->watcher) == 1 && wsqi_load_hint(&pool->joiners[0]) == 2);
+    item_spawn_on(pool, 0, item_make(20 * MS));
+    wsq_pool_wait(pool);
+    CHECK(due->began < due->spawned + 21 * MS);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a wait for a task of a batch that is refused ---- */
+
+static wsq_result waited;
+static uint64_t waited_until;
+
+static void waits_main(void *arg) {
+    nap(MS);
+    waited = wsq_task_wait_for(&((item *)arg)->task, 50 * MS);
+    waited_until = now();
+}
+
+/* The batch claims its first task, stalls, and gives it back. */
+static void refused_batch(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        uint64_t at = trip.at + 1;
+        item *first = item_make(US);
+        wsq_task *list[] = {&first->task, NULL};
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        sim_core *waits = outside(waits_main, first);
+        trip_stall();
+        CHECK_EQ(wsq_spawn_batch(pool, list, 2), WSQ_ERR_INVALID);
+        sim_stall.left = 0;
+        sim_join(waits);
+        CHECK_EQ(waited, WSQ_ERR_INVALID);
+        CHECK(trip.stalled == 0 || waited_until < trip.stalled + MS);
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0);
+    CHECK(trip.at > 3);
+}
+
 int main(void) {
     test_begin("exact_passes");
     IN_WORLD(rounds_of_a_pass);
+    IN_WORLD(helper_without_a_permit);
+    IN_WORLD(joiner_without_a_permit);
+    IN_WORLD(guest_leaves);
+    IN_WORLD(watcher_leaves);
+    IN_WORLD(refused_batch);
     return test_end();
 }

@@ -2,272 +2,7 @@
 #ifndef EXECUTE_H
 #define EXECUTE_H
 
-#include "program.h"
-
-enum { LIMIT_MS = 10000, STALLS = 3 };
-
-/* A task of the program. */
-typedef struct actor {
-    watched w;
-    const node *script;
-    int at;             /* its next operation */
-    unsigned left;      /* of an operation that repeats: how often */
-    bool armed, fulfilled;
-    bool timed, driven;  /* it pends on its timer, on an event */
-    bool setting, listed; /* a call on its timer is under way; an event of it lies in the driver */
-    uint64_t due;
-    wsq_timer timer;
-    struct actor *next;  /* with an event in the same driver */
-    wsq_edge edge;
-} actor;
-
-/* A driver of events, and of interrupts. */
-typedef struct device {
-    wsqi_a32 signal;        /* 1: its wait is to return */
-    wsqi_parking parking;
-    actor *first, **last;   /* those with an event */
-    unsigned inside;        /* threads in wait or dispatch */
-} device;
-
-/* A group, and how many of its tasks are left. */
-typedef struct crowd {
-    wsq_group group;
-    unsigned left;
-    bool cancelled;
-} crowd;
-
-/* A task without a name: of a group, a burst, a feed. */
-typedef struct extra {
-    watched w;
-    how how;
-    uint64_t ns;
-    unsigned left;
-    crowd *crowd;  /* NULL: none */
-    actor *wakes;  /* NULL: none */
-} extra;
-
-static struct {
-    const program *all;
-    device *devices; /* as the next: */
-    actor *actors; /* in the machine's memory: the scheduler hashes addresses of tasks */
-    unsigned wakers, stalls_left, extras, inside;
-    uint64_t stall_random;
-    bool cancels; /* a task was cancelled, and with it perhaps some that come after it */
-    sim_core *lent[WATCH_POOLS * 8]; /* threads inside a pool, which leave when it is shut down */
-} play;
-
-static watch_pool *pool_of(unsigned n) { return &watch.pools[n]; }
-
-static void edges_ready(const watched *done) {
-    for (int i = 0; i < NODES; i++) {
-        watched *w = &play.actors[i].w;
-        if (w->after == done && w->state == WATCH_HELD) ready_enter(w, watch.last, FROM_EDGE);
-    }
-}
-
-static void spawn(watched *w, crowd *in) {
-    watch_spawning(w);
-    wsq_result result = in != NULL ? wsq_group_spawn(&in->group, &w->task)
-                                   : wsq_spawn(pool_of(w->pool)->pool, &w->task);
-    if (result == WSQ_ERR_CANCELLED && in != NULL && in->cancelled) { /* a member's next */
-        in->left--;
-        watch_ended(w);
-        return;
-    }
-    if (result == WSQ_ERR_CLOSED && pool_of(w->pool)->closing) {
-        if (in != NULL && --in->left == 0) waits_ready(&in->group);
-        watch_refused(w);
-        return;
-    }
-    if (result != WSQ_OK) watch_fail("result", "the spawn of %s returned %d", w->name, (int)result);
-    watch_spawned(w);
-}
-
-/* ---- tasks without a name ---- */
-
-static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task);
-
-static wsq_poll extra_cleanup(wsq_task *task) {
-    extra *self = wsq_container_of(task, extra, w.task);
-    watch_cleaned(&self->w);
-    if (self->crowd != NULL && --self->crowd->left == 0) waits_ready(&self->crowd->group);
-    return WSQ_DONE;
-}
-
-static extra *extra_make(unsigned pool, how kind, uint64_t ns, crowd *in) {
-    char name[12];
-    extra *self = (extra *)sim_allocate(sizeof *self);
-    snprintf(name, sizeof name, "x%u", play.extras++ % 1000000);
-    watched_init(&self->w, extra_run, pool, name);
-    wsq_task_set_cleanup(&self->w.task, extra_cleanup);
-    self->how = kind;
-    self->ns = ns;
-    self->crowd = in;
-    if (in != NULL) in->left++;
-    return self;
-}
-
-static void wake(watched *self) {
-    uint32_t runs = self->runs;
-    wsq_wake(&self->task);
-    watch_woken(self, runs);
-}
-
-static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
-    extra *self = wsq_container_of(task, extra, w.task);
-    watch_begin(wsq_worker_index(ctx), &self->w);
-    uint64_t began = watch.last;
-    compute(self->ns);
-    if (self->how == HOW_YIELDS && self->left-- > 0) return watch_return(&self->w, WSQ_YIELD, began);
-    if (self->how == HOW_RESPAWNS && self->left > 0) {
-        extra *next = extra_make(self->w.pool, self->how, self->ns, self->crowd);
-        next->left = self->left - 1;
-        next->w.priority = self->w.priority;
-        wsq_task_set_priority(&next->w.task, (wsq_priority)self->w.priority);
-        spawn(&next->w, self->crowd);
-    }
-    if (self->wakes != NULL) {
-        self->wakes->fulfilled = true;
-        wake(&self->wakes->w);
-        compute(3 * MS);
-    }
-    wsq_poll result = watch_return(&self->w, WSQ_DONE, began);
-    if (self->crowd != NULL && --self->crowd->left == 0) waits_ready(&self->crowd->group);
-    return result;
-}
-
-static void extras_spawn(const op *self, crowd *in) {
-    for (unsigned i = 0; i < self->count; i++) {
-        extra *one = extra_make(self->pool, (how)self->how, self->ns, in);
-        one->left = self->how == HOW_PLAIN ? 0 : 5;
-        one->w.priority = self->priority;
-        wsq_task_set_priority(&one->w.task, (wsq_priority)self->priority);
-        spawn(&one->w, in);
-    }
-}
-
-/* ---- waits ---- */
-
-static bool spawned(const watched *w) { return w->state > WATCH_SPAWNING; }
-
-static void node_wait(int k, uint64_t timeout_ns) {
-    watched *w = &play.actors[k].w;
-    if (!spawned(w)) return;
-    waiting *wait = wait_begin(w, w->state == WATCH_DONE, w->pool, timeout_ns, w->name);
-    wsq_result result = wsq_task_wait_for(&w->task, timeout_ns);
-    wait_end(wait);
-    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && timeout_ns != WSQ_FOREVER) &&
-        !(result == WSQ_ERR_CANCELLED && play.cancels))
-        watch_fail("result", "the wait for %s returned %d", w->name, (int)result);
-}
-
-static void group_op(const op *self) {
-    crowd *own = (crowd *)sim_allocate(sizeof *own); /* it stays, should the wait time out */
-    memset(own, 0, sizeof *own);
-    wsq_group_init(&own->group, pool_of(self->pool)->pool);
-    wsq_group *cancelled = &own->group;
-    if (self->cancel == 2) {
-        cancelled = (wsq_group *)sim_allocate(sizeof *cancelled);
-        wsq_group_init(cancelled, pool_of(self->pool)->pool);
-        if (wsq_group_set_parent(&own->group, cancelled) != WSQ_OK) sim_fail("no parent");
-    }
-    extras_spawn(self, own);
-    own->cancelled = self->cancel != 0;
-    if (own->cancelled) wsq_group_cancel(cancelled);
-    uint64_t timeout = self->ns2 != 0 ? self->ns2 : WSQ_FOREVER;
-    waiting *wait = wait_begin(&own->group, own->left == 0, self->pool, timeout, "a group");
-    wsq_result result = wsq_group_wait_for(&own->group, timeout);
-    wait_end(wait);
-    bool closing = pool_of(self->pool)->closing;
-    if (result != (self->cancel != 0 ? WSQ_ERR_CANCELLED : WSQ_OK) &&
-        !(result == WSQ_ERR_CANCELLED && closing) && !(result == WSQ_ERR_TIMEOUT && self->ns2 != 0))
-        watch_fail("result", "the wait for a group returned %d", (int)result);
-}
-
-/* ---- futures ---- */
-
-typedef struct call {
-    watched w;
-    uint64_t ns;
-} call;
-
-static void *call_run(void *arg) {
-    call *self = (call *)arg;
-    watch_begin((unsigned)wsq_worker_self(), &self->w);
-    uint64_t began = watch.last;
-    compute(self->ns);
-    watch_return(&self->w, WSQ_DONE, began);
-    return NULL;
-}
-
-static void future_op(const op *self) {
-    watch_pool *pool = pool_of(self->pool);
-    for (unsigned i = 0; i < self->count; i++) {
-        call *one = (call *)sim_allocate(sizeof *one);
-        wsq_future *future = NULL;
-        watched_init(&one->w, NULL, self->pool, "a call");
-        one->ns = self->ns;
-        watch_spawning(&one->w);
-        wsq_result result = wsq_submit(pool->pool, call_run, one, &future);
-        if (result == WSQ_ERR_CLOSED && pool->closing) {
-            watch_refused(&one->w);
-            return;
-        }
-        if (result != WSQ_OK) watch_fail("result", "wsq_submit returned %d", (int)result);
-        if (++pool->alive > pool->alive_most) pool->alive_most = pool->alive;
-        watch_spawned(&one->w);
-        waiting *wait = wait_begin(&one->w, one->w.state == WATCH_DONE, self->pool, WSQ_FOREVER, "a call");
-        result = wsq_future_get(future, NULL);
-        wait_end(wait);
-        pool->alive--;
-        if (result == WSQ_ERR_CANCELLED && pool->closing) {
-            if (one->w.state == WATCH_READY) ready_leave(&one->w);
-            watch_ended(&one->w);
-        } else if (result != WSQ_OK) watch_fail("result", "wsq_future_get returned %d", (int)result);
-        memory_look();
-    }
-}
-
-/* ---- loops and runs ---- */
-
-static void loop_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    watch_loop *loop = (watch_loop *)arg;
-    frame *top = frame_top();
-    bool thief = top == NULL || top->state != ACTIVE;
-    if (thief) frame_push(loop->pool, wsq_worker_index(ctx), NULL, false);
-    else watch_now();
-    loop->left -= (unsigned)(end - begin);
-    loop->helpers[sim.running->id / 64] |= (uint64_t)1 << (sim.running->id % 64);
-    compute(loop->ns * (end - begin));
-    if (thief) frame_pop();
-    else watch_now();
-}
-
-static void loop_run(wsq_ctx ctx, unsigned pool, unsigned count, uint64_t ns) {
-    uint64_t start = watch_now(); /* others may run meanwhile */
-    watch_loop loop = {.next = watch.loops, .start = start, .ns = ns, .left = count, .pool = pool};
-    watch.loops = &loop;
-    wsq_for(ctx, 0, count, count % 2, loop_body, &loop); /* every second loop with a grain of 1 */
-    watch_loop **link = &watch.loops;
-    pool_of(pool)->idle_since = watch_now();
-    while (*link != &loop) link = &(*link)->next;
-    *link = loop.next;
-}
-
-static void run_body(wsq_ctx ctx, void *arg) {
-    const op *self = (const op *)arg;
-    frame_push(self->pool, wsq_worker_index(ctx), NULL, true);
-    if (self->kind == OP_RUN_WAIT) node_wait(self->node, WSQ_FOREVER);
-    else if (self->count == 0) compute(self->ns);
-    else loop_run(ctx, self->pool, self->count, self->ns);
-    frame_pop();
-}
-
-static void run_op(const op *self) {
-    wsq_result result = wsq_run(pool_of(self->pool)->pool, run_body, (void *)(uintptr_t)self);
-    if (result == WSQ_ERR_CLOSED && pool_of(self->pool)->closing) return;
-    if (result != WSQ_OK) watch_fail("result", "wsq_run returned %d", (int)result);
-}
+#include "calls.h"
 
 /* ---- tasks with a script ---- */
 
@@ -400,7 +135,7 @@ static void close_op(const op *self) {
     watch_closed(pool);
 }
 
-static void op_do(wsq_ctx ctx, const op *o, actor *by) {
+static void op_plain(wsq_ctx ctx, const op *o, actor *by) {
     switch (o->kind) {
     case OP_COMPUTE: compute(o->ns); break;
     case OP_SPAWN: node_spawn(o->node);
@@ -425,14 +160,17 @@ static void op_do(wsq_ctx ctx, const op *o, actor *by) {
     case OP_STOP: timer_stop(&play.actors[o->node]); break;
     case OP_QUIET: quiet_op(o); break;
     case OP_CLOSE: close_op(o); break;
-    case OP_SPIN: wsq_pool_set_spin(pool_of(o->pool)->pool, o->ns == 1 ? WSQ_SPIN_OFF : o->ns); break;
+    case OP_SPIN:
+        pool_of(o->pool)->joins = true;
+        wsq_pool_set_spin(pool_of(o->pool)->pool, o->ns == 1 ? WSQ_SPIN_OFF : o->ns); break;
     case OP_LOOP: loop_run(ctx, by->w.pool, o->count, o->ns); break;
     case OP_BLOCK:
-        frame_set(frame_top(), BLOCKS, watch_now());
-        wsq_block_begin(ctx);
-        nap(o->ns);
-        wsq_block_end(ctx);
-        frame_set(frame_top(), ACTIVE, watch_now());
+        block(ctx, o->ns);
+        break;
+    case OP_CALLS: calls_op(o); break;
+    case OP_GRAPH: graph_op(o); break;
+    case OP_FORK: if (by != NULL) fork_op(ctx, by->w.pool, o);
+        else run_op(o);
         break;
     case OP_NAP: nap(o->ns); break;
     case OP_FEED: for (unsigned i = 0; i < o->count; i++) {
@@ -451,6 +189,19 @@ static void op_do(wsq_ctx ctx, const op *o, actor *by) {
     }
     default: break;
     }
+}
+
+/* With a stall of the calling thread at one of its accesses, unless another thread has one ahead. */
+static void op_do(wsq_ctx ctx, const op *o, actor *by) {
+    bool stalls = o->stall != 0 && sim_stall.only == 0;
+    if (stalls) {
+        sim_stall.only = sim.running->id + 1;
+        sim_stall.left = o->stall;
+        sim_stall.ns = 3 * MS;
+    }
+    op_plain(ctx, o, by);
+    if (stalls) sim_stall.only = 0;
+    if (stalls) sim_stall.left = 0;
 }
 
 /* WSQ_DONE: the operation is over. */
@@ -570,7 +321,9 @@ static void pools_make(void) {
         pool->workers = config.workers;
         pool->threads = config.caller_runs ? 1 : config.workers;
         pool->few = few_threads(&config);
+        pool->joins = pool->few || (config.spin_ns != 0 && config.spin_ns != WSQ_SPIN_OFF);
         pool->ordered = config.order != WSQ_LIFO;
+        pool->in_order = pool->ordered && config.workers == 1;
         pool->lend_only = config.lend_only;
         wsq_pool *made = NULL;
         if (wsq_pool_create(&made, &config) != WSQ_OK) sim_fail("no pool");
@@ -663,6 +416,7 @@ static bool program_holds(const program *all) {
     play.cancels = false;
     play_over = false;
     sim_stall.left = 0;
+    sim_stall.only = 0;
     sim_stall.tell = NULL;
     watch.failed = false;
     bool ended = world_run(play_main, LIMIT_MS * MS);

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     struct { char rule[16]; uint64_t times, first; } rules[24] = {0};
     for (seed_now = first; seed_now < first + count; seed_now++) {
         static program all;
-        program_make(&all, seed_now);
+        program_draw(&all, seed_now);
         if (prints) program_print(&all);
         if (program_holds(&all)) continue;
         failed++;

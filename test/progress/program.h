@@ -24,6 +24,9 @@ typedef enum op_kind {
     OP_WAKE,     /* node */
     OP_CANCEL,   /* node */
     OP_SPIN,     /* wsq_pool_set_spin: pool, ns */
+    OP_CALLS,    /* submit count calls of ns to a pool; way says what comes then, how: the last one first; ns2: time-out */
+    OP_GRAPH,    /* count nodes of ns, run twice and waited for */
+    OP_FORK,     /* count jobs of ns; way says what they do; it computes for ns2, and joins them. A thread: in wsq_run */
     OP_AGAIN,    /* node: its timer, if it pends on one, is set anew; ns */
     OP_STOP,     /* node: its timer, if it pends on one, is cancelled; then a wake */
     /* tasks only */
@@ -43,8 +46,14 @@ typedef enum op_kind {
 
 typedef enum how { HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD, HOW_EVENT } how;
 
+/* Flags of a group or burst; what becomes of a future; what a job does. */
+enum { WAY_BATCH = 1, WAY_THEN = 2, WAY_GET = 0, WAY_FOR = 1, WAY_DROP = 3, WAY_CANCELS = 4, WAY_GO = 5, WAY_BLOCKS = 1, WAY_SPAWNS = 2 };
+
+enum { CALLS = 300, LEAVES = 8, FORKS = 4 };
+
 typedef struct op {
     uint8_t kind, node, pool, how, priority, cancel; /* cancel: of a group, 1: it, 2: its parent */
+    uint8_t way, stall; /* stall: of the thread, at this access of its own within the operation; 0: none */
     uint16_t count;
     uint32_t ns, ns2;
 } op;
@@ -53,7 +62,7 @@ typedef struct node {
     uint8_t pool, priority;
     int8_t pin;    /* -1: none */
     int8_t after;  /* a node: this one comes after that; -1: none */
-    int8_t parent; /* a node; -1: the first thread */
+    int8_t parent; /* a node; -1: the first thread; -2: it is not spawned */
     op ops[OPS];
 } node;
 
@@ -102,7 +111,8 @@ static const struct avoidable {
     {"yield", 1u << OP_YIELD | 1u << OP_UNTIL}, {"loop", 1u << OP_LOOP | 1u << OP_RUN},
     {"pend", 1u << OP_PEND}, {"slot", 1u << OP_WAKE}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
-    {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0},
+    {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0}, {"sparse", 0}, {"aim", 0},
+    {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -262,8 +272,18 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         if (!all->configs[made.pool].lend_only) return (op){0};
         made.node = (uint8_t)below(random, all->configs[made.pool].workers);
         break;
+    case OP_CALLS: made.way = (uint8_t)below(random, 6);
+        made.how = (uint8_t)below(random, 2);
+        made.ns2 = some_ns(random);
+        if (made.ns > 200000) made.ns /= 16;
+        break;
+    case OP_FORK: made.way = (uint8_t)below(random, 3);
+        made.ns2 = some_ns(random);
+        made.count = (uint16_t)(1 + below(random, FORKS));
+        break;
     default: break;
     }
+    if (kind == OP_FORK && self < 0 && all->configs[made.pool].caller_runs) return (op){0};
     if ((kind == OP_RUN || kind == OP_RUN_WAIT) && (few || all->configs[made.pool].caller_runs))
         return (op){0};
     if (kind == OP_RUN && one_in(random, 3)) made.count = 0;
@@ -367,6 +387,23 @@ static const char *time_text(uint64_t ns) {
     return out;
 }
 
+static void way_print(const op *self) {
+    static const char *const calls[] = {"get each", "get each with a time-out, then without", "a task after each, get each",
+        "drop each", "cancel each, get each", "without a handle"};
+    static const char *const jobs[] = {"", " that block first", " that spawn a task first"};
+    if (self->kind == OP_CALLS)
+        printf("submit %u calls of %s to pool %u, %s%s", self->count, time_text(self->ns), self->pool, calls[self->way],
+               self->how != 0 ? ", the last one first" : "");
+    if (self->kind == OP_GRAPH)
+        printf("run a graph of %u nodes of %s in pool %u twice", self->count, time_text(self->ns), self->pool);
+    if (self->kind == OP_FORK)
+        printf("fork %u jobs of %s%s, compute %s, join", self->count, time_text(self->ns), jobs[self->way],
+               time_text(self->ns2));
+    if ((self->kind == OP_GROUP || self->kind == OP_BURST) && (self->way & WAY_BATCH) != 0) printf(", as a batch");
+    if (self->kind == OP_GROUP && (self->way & WAY_THEN) != 0) printf(", and a task after it");
+    if (self->stall != 0) printf(" (stalls at access %u)", self->stall);
+}
+
 static void op_print(const op *self) {
     static const char *const hows[] = {"", " that yield", " that respawn", "a timer", "a task", "a thread",
         "an event"};
@@ -422,6 +459,7 @@ static void ops_print(const op *ops, int count) {
         if (!first) printf("; ");
         first = false;
         op_print(&ops[i]);
+        way_print(&ops[i]);
     }
     printf("%s\n", first ? "ends" : "");
 }

@@ -24,7 +24,7 @@ static bool shorten_ops(program *all, op *(*at)(program *all, int i), int count,
             any = true;
             continue;
         }
-        for (int what = 0; what < 9; what++) {
+        for (int what = 0; what < 11; what++) {
             next = *all;
             o = at(&next, i);
             if (what == 0) o->count = (uint16_t)(o->count / 2);
@@ -36,6 +36,8 @@ static bool shorten_ops(program *all, op *(*at)(program *all, int i), int count,
             else if (what == 6 && o->ns > 1000 && o->kind != OP_SPAWN) o->ns /= 2;
             else if (what == 7 && o->count > 1) o->count = 1;
             else if (what == 8) o->cancel = 0;
+            else if (what == 9) o->way = 0;
+            else if (what == 10) o->stall = 0;
             if (o->count == 0 && at(all, i)->count != 0 && o->kind != OP_RUN) continue;
             while (shorter(all, &next, rule)) {
                 any = true;

@@ -11,6 +11,10 @@
  *   loop      a worker is not idle for long beside a loop that has work to give away
  *   dismiss   a thread that was dismissed leaves within WATCH_NS, unless it runs a function
  *   driver    one thread at a time is in the driver's wait or dispatch
+ *   most      no more tasks of a pool run at once than it has workers; not counted are pinned ones, tasks that have waited,
+ *             blocked, joined or looped since they began (they go on without a permit), those on top of such, jobs, and guests
+ *   order     with one worker, and not WSQ_LIFO, the tasks that one thread has spawned begin in the order of the spawns;
+ *             not those with a priority, a pin, a predecessor or a group, nor what a wait may run early
  *   memory    a pool's memory does not grow with the number of calls
  *   end       the program goes on, until it ends
  *
@@ -20,220 +24,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "world.h"
-
-/* "Immediately": some wake-ups, one after the other. A time-out is 50 us late on this machine. After a stall, what was
- * missed meanwhile is found when the watcher looks. */
-#define WATCH_NS (watch.stalled == 0 ? 200 * US : WATCH_SLOT_NS)
-
-/* A worker's slot, with a task that another one has woken or cancelled, and the driver are looked at twice, 0.5 ms apart;
- * a wait may end behind many cancelled tasks, or a lock that others take again and again. */
-#define WATCH_SLOT_NS (1500 * US)
-#define WATCH_LOW_NS (40 * MS)    /* a WSQ_LOW task has every 16th turn: about 16 ms beside other tasks */
-#define WATCH_STUCK_NS (400 * MS) /* no operation of a program takes longer, whatever it waits for */
-
-enum {
-    WATCH_POOLS = 2, WATCH_SLOTS = 256, WATCH_WAITS = 64, WATCH_DEPTH = 80,
-    WATCH_RUNS = 3000,    /* younger runs that may overtake a task */
-    WATCH_LOW_RUNS = 20000,
-    WATCH_TURN_RUNS = 600 /* a turn may come after 255 tasks, however long they are */
-};
-
-typedef enum cause {
-    FROM_TASK, FROM_OUTSIDE, FROM_YIELD, FROM_WAKE, FROM_WAKE_OUTSIDE, FROM_TIMER, FROM_EDGE, FROM_EVENT,
-    CAUSES
-} cause;
-
-static const char *const cause_names[] = {"spawned by a task", "spawned from outside", "yielded",
-    "woken by a task", "woken from outside", "woken by a timer", "after its predecessor",
-    "woken by an event"};
-
-static const char *const idle_rules[] = {"idle-task", "idle-outside", "idle-yield", "idle-wake",
-    "idle-wake-out", "idle-timer", "idle-edge", "idle-event"};
-
-typedef enum watch_state {
-    WATCH_NEW, WATCH_SPAWNING, WATCH_HELD, WATCH_READY, WATCH_RUNS_NOW, WATCH_PENDS, WATCH_DONE
-} watch_state;
-
-typedef struct watched {
-    wsq_task task;
-    struct watched *next, *before;   /* while it can run: in the order since when */
-    char name[12];
-    uint8_t pool, priority, cause;
-    watch_state state;
-    bool woken, cancelled, refused;  /* woken: while it ran; refused: its pool was closed */
-    int pin;                         /* -1: none */
-    uint32_t runs, over_runs, older_runs;
-    uint64_t since, over_ns;         /* it can run; overtaken by younger ones */
-    uint64_t older_ns;               /* of those that could run earlier, since then */
-    uint64_t ran_since;              /* of its run: since when it could */
-    uint64_t due_first, due;         /* when its timer may fire, and must; 0: none */
-    struct watched *next_timer;
-    const struct watched *after;     /* its predecessor; NULL: none */
-} watched;
-
-/* A function of the program on some thread. */
-typedef struct frame {
-    uint8_t pool;
-    bool guest;
-    enum { ACTIVE, WAITS, WAITS_ABROAD, BLOCKS, COVERED } state;
-    unsigned index;
-    watched *task; /* NULL: a run or a body of a loop */
-} frame;
-
-/* Of a thread that waits. */
-typedef struct waiting {
-    bool used;
-    unsigned core, depth, pool;
-    uint64_t began, ready; /* ready: since when it could return; 0: not yet */
-    uint64_t deadline, held; /* until then something ran on top of it */
-    const void *what;
-    char name[32];
-} waiting;
-
-typedef struct watch_loop {
-    struct watch_loop *next;
-    uint64_t helpers[SIM_CORES / 64]; /* cores that have run a piece of it */
-    uint64_t start, ns;
-    unsigned left, pool;
-} watch_loop;
-
-typedef struct watch_pool {
-    wsq_pool *pool;
-    unsigned workers, threads;       /* that run them at the same time */
-    unsigned lent;                   /* of a lend_only pool: threads inside */
-    bool lend_only, few;             /* few: perhaps no stand-in for each */
-    bool ordered;                    /* not WSQ_LIFO */
-    bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
-    unsigned running, blocks, live, live_most; /* live: tasks that are spawned and not done */
-    uint64_t idle_since;             /* meaningful while it is idle */
-    uint64_t room_since;             /* likewise, if threads that sleep in joins count as idle */
-    uint64_t joins_until;            /* perhaps one of its threads slept in a join */
-    watched *first, *last;           /* that can run, not pinned */
-    watched *pinned_first, *pinned_last;
-    unsigned ready;                  /* of the first list */
-    unsigned busy[WATCH_SLOTS], away[WATCH_SLOTS]; /* frames by worker: active, and blocked */
-    unsigned inside[WATCH_SLOTS];                  /* all of them */
-    uint64_t free_since[WATCH_SLOTS];
-    uint64_t dismissed[WATCH_SLOTS]; /* when; 0: not */
-    size_t bytes, bytes_at_start, alive, alive_most; /* allocated; futures */
-} watch_pool;
-
-static struct {
-    watch_pool pools[WATCH_POOLS];
-    frame frames[SIM_CORES][WATCH_DEPTH];
-    unsigned depth[SIM_CORES];
-    waiting waits[WATCH_WAITS];
-    watched *timers;
-    watch_loop *loops;
-    uint64_t last, stalled; /* the last event; the end of the last stall */
-    uint64_t progress;      /* when the program last came further */
-    bool failed;
-    char rule[16], why[200];
-} watch;
-
-static double watch_idle_ns[CAUSES]; /* over all programs: worker-time that was idle beside tasks that could run */
-
-static void watch_fail(const char *rule, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-#include <stdarg.h>
-
-static void watch_fail(const char *rule, const char *format, ...) {
-    if (watch.failed) return;
-    va_list list;
-    watch.failed = true;
-    snprintf(watch.rule, sizeof watch.rule, "%s", rule);
-    va_start(list, format);
-    vsnprintf(watch.why, sizeof watch.why, format, list);
-    va_end(list);
-    world_leave();
-}
-
-/* With -v, what happens. */
-static bool watch_loud;
-
-static void tell(const char *what, const char *whom, unsigned number) {
-    if (watch_loud)
-        printf("  %12.3f us, core %2u: %s %s %u\n", (double)watch.last / 1e3, sim.running->id, what, whom,
-               number);
-}
-
-static inline double ms(uint64_t ns) { return (double)ns / 1e6; }
-
-/* ---- idle workers ---- */
-
-/* A thread that has run a piece of a loop may sleep in a join until the loop is over: a join runs no
- * tasks. 0: it should not, while there are tasks. */
-static bool watch_joins_sleep = true;
-
-static bool helps(const watch_loop *loop, unsigned core) {
-    unsigned depth = watch.depth[core];
-    return (loop->helpers[core / 64] >> (core % 64) & 1) != 0 &&
-           (depth == 0 || watch.frames[core][depth - 1].state == WAITS); /* above a wait */
-}
-
-static unsigned joins_asleep(unsigned pool) {
-    unsigned count = 0;
-    for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
-        for (unsigned i = 0; loop->pool == pool && i < SIM_CORES; i++) {
-            if (loop->helpers[i / 64] == 0) i |= 63;
-            else count += helps(loop, i);
-        }
-    return count;
-}
-
-/* How many more threads could run jobs? */
-static unsigned pool_room(const watch_pool *pool) {
-    unsigned all = pool->lend_only ? pool->lent : pool->threads;
-    unsigned lost = pool->running + (pool->few ? pool->blocks : 0);
-    return all > lost ? all - lost : 0;
-}
-
-static unsigned pool_capacity(const watch_pool *pool) {
-    unsigned all = pool->lend_only ? pool->lent : pool->threads;
-    unsigned lost = pool->few ? pool->blocks : 0;
-    if (watch_joins_sleep && watch.loops != NULL) lost += joins_asleep((unsigned)(pool - watch.pools));
-    return all > lost ? all - lost : 0;
-}
-
-static unsigned pool_idle(const watch_pool *pool) {
-    unsigned capacity = pool_capacity(pool);
-    return capacity > pool->running ? capacity - pool->running : 0;
-}
-
-static uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-/* ---- lists of tasks that can run ---- */
-
-static void ready_enter(watched *self, uint64_t since, cause why) {
-    watch_pool *pool = &watch.pools[self->pool];
-    watched **first = self->pin < 0 ? &pool->first : &pool->pinned_first;
-    watched **last = self->pin < 0 ? &pool->last : &pool->pinned_last;
-    self->state = WATCH_READY;
-    self->since = since;
-    self->cause = (uint8_t)why;
-    self->over_ns = self->over_runs = 0;
-    self->older_ns = self->older_runs = 0;
-    self->woken = false;
-    self->next = NULL;
-    self->before = *last;
-    if (*last != NULL) (*last)->next = self;
-    else *first = self;
-    *last = self;
-    pool->ready += self->pin < 0;
-}
-
-static void ready_leave(watched *self) {
-    watch_pool *pool = &watch.pools[self->pool];
-    watched **first = self->pin < 0 ? &pool->first : &pool->pinned_first;
-    watched **last = self->pin < 0 ? &pool->last : &pool->pinned_last;
-    if (self->before != NULL) self->before->next = self->next;
-    else *first = self->next;
-    if (self->next != NULL) self->next->before = self->before;
-    else *last = self->before;
-    pool->ready -= self->pin < 0;
-}
+#include "record.h"
 
 /* ---- the rules ---- */
 
@@ -273,7 +64,7 @@ static void pool_look(watch_pool *pool, uint64_t t) {
             t > latest(latest(pool->room_since, watch.stalled), loop->start) + WATCH_NS + 8 * loop->ns)
             watch_fail("loop", "of a loop of pool %u %u pieces are left; %u more threads could help "
                        "(at %.3f ms)", n, loop->left, pool_room(pool), ms(t));
-    if (watch_joins_sleep && watch.loops != NULL && joins_asleep(n) > 0) pool->joins_until = t;
+    if (watch.loops != NULL && joins_asleep(n) > 0) pool->joins_until = t;
     uint64_t stalled = latest(watch.stalled, pool->joins_until);
     uint64_t free = latest(stalled, pool->idle_since);
     for (const watched *one = pool->pinned_first; one != NULL; one = one->next) {
@@ -352,6 +143,31 @@ static uint64_t watch_now(void) {
     return t;
 }
 
+/* ---- how many run at once, and in which order they begin ---- */
+
+/* A task has begun on a thread that was in no function. */
+static void most_look(unsigned n) {
+    const watch_pool *pool = &watch.pools[n];
+    unsigned count = 0;
+    for (unsigned i = 0; i < sim.threads; i++) {
+        const frame *first = &watch.frames[i][0];
+        count += watch.depth[i] > 0 && first->pool == n && first->task != NULL && first->task->pin < 0 && !watch.paused[i];
+    }
+    if (count > pool->workers)
+        watch_fail("most", "%u tasks of pool %u run at once, on %u workers (at %.3f ms)", count, n, pool->workers,
+                   ms(watch.last));
+}
+
+/* It begins its first run: has the same thread spawned an older one that has yet to begin? */
+static void order_look(const watched *self) {
+    const watch_pool *pool = &watch.pools[self->pool];
+    if (!pool->in_order || pool->closing || !self->plain || self->awaited) return;
+    for (const watched *one = pool->first; one != NULL && one != self; one = one->next)
+        if (one->plain && one->runs == 0 && !one->cancelled && one->spawner == self->spawner)
+            watch_fail("order", "%s begins before %s, which the same thread has spawned before it (at %.3f ms)",
+                       self->name, one->name, ms(watch.last));
+}
+
 /* ---- threads ---- */
 
 static void running_add(watch_pool *pool, unsigned index, int change, uint64_t t) {
@@ -377,11 +193,12 @@ static void frame_set(frame *self, int state, uint64_t t) {
     watch_pool *pool = &watch.pools[self->pool];
     unsigned before = pool_idle(pool), room = pool_room(pool);
     if (self->state == ACTIVE) running_add(pool, self->index, -1, t);
-    if (self->state == BLOCKS && !self->guest) pool->blocks--;
+    if ((self->state == BLOCKS || self->state == JOINS) && !self->guest) pool->blocks--;
     if (self->state > WAITS) away_add(pool, self->index, -1, t);
     self->state = (__typeof__(self->state))state;
     if (self->state > WAITS) away_add(pool, self->index, 1, t);
-    if (self->state == BLOCKS && !self->guest) pool->blocks++;
+    if ((self->state == BLOCKS || self->state == JOINS) && !self->guest) pool->blocks++;
+    if (self->state != ACTIVE && self->state != COVERED) watch.paused[sim.running->id] = true;
     if (self->state == ACTIVE) running_add(pool, self->index, 1, t);
     if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
     if (room == 0 && pool_room(pool) > 0) pool->room_since = t;
@@ -401,13 +218,17 @@ static void frame_push(unsigned pool, unsigned index, watched *task, bool guest)
     away_add(&watch.pools[pool], self->index, 1, t);
     frame_set(self, ACTIVE, t);
     tell("calls", task != NULL ? task->name : "a piece or run, as worker", index);
+    if (watch.depth[id] == 1) watch.paused[id] = false;
+    if (watch.depth[id] == 1 && task != NULL) most_look(pool);
 }
 
 static void frame_pop(void) {
     uint64_t t = watch_now();
     tell("returns from", frame_top()->task != NULL ? frame_top()->task->name : "a piece or run", 0);
     frame *self = frame_top();
+    bool paused = watch.paused[sim.running->id];
     frame_set(self, WAITS, t); /* neither active nor away */
+    watch.paused[sim.running->id] = paused;
     watch.depth[sim.running->id]--;
     watch.pools[self->pool].inside[self->index]--;
     frame *below = frame_top();
@@ -430,6 +251,7 @@ static void watch_spawning(watched *self) {
     self->state = WATCH_SPAWNING;
     if (++pool->live > pool->live_most) pool->live_most = pool->live;
     tell("spawns", self->name, 0);
+    self->spawner = 2 * sim.running->id + (frame_top() != NULL && frame_top()->pool == self->pool);
     for (unsigned i = 0; i < WATCH_WAITS; i++) /* a wait for the pool waits for this one, too */
         if (watch.waits[i].what == pool->pool) watch.waits[i].ready = 0;
 }
@@ -493,6 +315,8 @@ static void watch_event(watched *self) {
 }
 
 static void watch_begin(unsigned index, watched *self) {
+    watch_now();
+    if (self->state == WATCH_READY && self->runs == 0) order_look(self);
     frame_push(self->pool, index, self, false);
     bool fired = self->due != 0 && self->due_first <= watch.last;
     if (self->state == WATCH_READY) ready_leave(self);

@@ -28,7 +28,7 @@ for word in $(echo "$named" | sed 's/^ *//'); do
             grep -q "^    {\"$word\", [a-z_]*, [0-9]*, true," test/progress/hangs.c ||
                 breach "no row $word in test/progress/hangs.c, or it is not mended"
         elif [ "$kind" = oracle ]; then
-            grep -q "\"$word\"" test/progress/watch.h test/progress/execute.h ||
+            grep -q "\"$word\"" test/progress/*.h ||
                 breach "no rule $word in the oracle"
         else
             breach "what is $word?"
