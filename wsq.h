@@ -8256,6 +8256,9 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 /* Passes the owner's permit to a thread that seeks one, if any does. The owner is about to block in
  * a task. S does not change: it counts neither permits in use nor threads that seek one. */
 static void wsqi_permit_pass(wsqi_worker *self) {
+    /* With one worker, tasks keep their order. So the next thread must not begin one before those
+     * that lie here are back in the global queue (wsqi_permit_give). */
+    if (self->pool->workers == 1 && wsqi_has_tasks(self)) return;
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);

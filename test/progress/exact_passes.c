@@ -192,6 +192,41 @@ static void refused_batch(void) {
     CHECK(trip.at > 3);
 }
 
+/* ---- one worker: a thread that seeks a permit finds what the one that blocks had fetched ---- */
+
+static wsq_poll fetches_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(5 * MS);
+    trip_stall(); /* in the call that gives the permit away */
+    block_for(ctx, MS);
+    return WSQ_DONE;
+}
+
+/* Its thread blocks, goes on without a permit, and then seeks one for 2 ms. */
+static wsq_poll spawns_and_seeks_run(wsq_ctx ctx, wsq_task *task) {
+    item *fetches = item_make(0);
+    (void)task;
+    fetches->task.fn = fetches_and_blocks_run;
+    trip_spawn(wsq_pool_of(ctx), 1, US); /* fetched alone */
+    item_spawn(wsq_pool_of(ctx), fetches);
+    trip_spawn(wsq_pool_of(ctx), 72, 300); /* more than are fetched with it */
+    block_for(ctx, 8 * US);
+    compute(4500 * US);
+    return WSQ_DONE;
+}
+
+static void order_when_a_permit_passes(void) {
+    for (trip.at = 1; trip.at <= 80; trip.at++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .spin_ns = 2 * MS});
+        item *first = item_make(0);
+        trip.count = 0;
+        first->task.fn = spawns_and_seeks_run;
+        item_spawn(pool, first);
+        (void)trip_in_time(pool);
+        for (unsigned i = 1; i < trip.count; i++) CHECK(trip.list[i - 1]->began < trip.list[i]->began);
+    }
+}
+
 int main(void) {
     test_begin("exact_passes");
     IN_WORLD(rounds_of_a_pass);
@@ -200,5 +235,6 @@ int main(void) {
     IN_WORLD(guest_leaves);
     IN_WORLD(watcher_leaves);
     IN_WORLD(refused_batch);
+    IN_WORLD(order_when_a_permit_passes);
     return test_end();
 }

@@ -24,7 +24,10 @@ static op sparse_op(const program *all, int self, bool aims, uint64_t *random) {
         made.count = (uint16_t)(1 + below(random, 3));
         if (!one_in(random, 4)) made.ns = 500 + below(random, 20000);
     }
-    if (many && kind != OP_FUTURE && one_in(random, 24)) made.count = (uint16_t)(100 + below(random, 400)), made.ns = 300;
+    if (many && kind != OP_FUTURE && one_in(random, 24)) { /* of shorter ones, all workers are seldom inside one at the same time */
+        made.count = (uint16_t)(100 + below(random, 400));
+        made.ns = 1000;
+    }
     if (made.priority == WSQ_LOW && made.count > 8) made.count = 8;
     if (kind == OP_BURST || kind == OP_GROUP) made.way = (uint8_t)below(random, 4);
     if (aims && one_in(random, 3)) made.stall = (uint8_t)(1 + below(random, one_in(random, 2) ? 40 : 250));
