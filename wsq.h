@@ -5295,11 +5295,15 @@ enum { WSQI_LOOKS = 16 };
 /* Returns how many sleepers are worth a wake-up for `amount` tasks, if these take as long as the
  * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS. A caller that has no queue
  * does not know, so for it each task is worth one. (One is enough for progress: it wakes others in
- * its turn, so a task that takes longer than expected delays no other.) */
+ * its turn, so a task that takes longer than expected delays no other.) If tasks are left although
+ * many threads are awake, they probably take longer than expected: then each wakes more. Otherwise
+ * the last of 64 sleepers would be woken after 63 others, one by one. */
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
+    uint32_t awake = pool->workers - wsqi_sleeping(wsqi_load_hint(&pool->permits));
     uint64_t worth = 1 + amount * self->tune.average_ns / WSQI_WAKE_NS;
+    if (awake > WSQI_WAKES) worth += (awake - WSQI_WAKES) / 2;
     return amount < worth ? amount : (size_t)worth;
 }
 

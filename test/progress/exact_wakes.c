@@ -43,6 +43,19 @@ static void long_tasks_begin_soon(void) {
     for (int i = 0; i < SIX; i++) CHECK(six[i]->began < first + 60 * US);
 }
 
+/* So do many sleepers: they are not woken one by one until the last. */
+static void many_long_tasks_begin_soon(void) {
+    enum { MANY = 64 };
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = MANY});
+    item *tasks[MANY];
+    for (unsigned i = 0; i < MANY; i++) wsqi_block(pool, i)->tune.average_ns = 100;
+    uint64_t start = now();
+    for (int i = 0; i < MANY; i++) item_spawn(pool, tasks[i] = item_make(5 * MS));
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    for (int i = 0; i < MANY; i++) CHECK(tasks[i]->began < start + 100 * US);
+    wsq_pool_destroy(pool);
+}
+
 /* Workers that run a task or two at a time learn how long these take; the wake-ups before them do not count. */
 static void learns_from_few_tasks(unsigned workers, int tasks) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = workers});
@@ -69,6 +82,7 @@ int main(void) {
     test_begin("exact_wakes");
     IN_WORLD(short_tasks_wake_few);
     IN_WORLD(long_tasks_begin_soon);
+    IN_LARGE_WORLD(many_long_tasks_begin_soon);
     IN_WORLD(learns_from_one_task);
     IN_WORLD(learns_between_wakes);
     return test_end();
