@@ -8310,9 +8310,9 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will soon take another task:
  * since its last look they took two or more, or one within WSQI_LINGER_NS. But only without a
- * driver and without another searcher, and with at least one processor for each worker; and only if
- * spin_ns is 0, or a time of at least WSQI_LINGER_NS. (With one processor, too: a worker that
- * lingers yields it at each look, so a caller that runs its own tasks keeps it.) */
+ * driver and without another searcher, on two processors or more, and at least one for each worker;
+ * and only if spin_ns is 0, or a time of at least WSQI_LINGER_NS. (Rejected: on one processor, too.
+ * There a woken thread preempts its waker, but one that lingers waits for the end of its slice.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8323,7 +8323,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->config.driver != NULL ||
         spin_ns == WSQ_SPIN_OFF || (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
         return false;
-    return pool->workers <= pool->processors &&
+    return pool->processors > 1 && pool->workers <= pool->processors &&
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
 }
 
@@ -9994,7 +9994,8 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     upper.loop = loop;
     upper.begin = middle;
     upper.end = end;
-    upper.left_ns = pace->left_ns != UINT64_MAX ? pace->left_ns / 2 : UINT64_MAX;
+    uint64_t left_ns = pace->left_ns != UINT64_MAX ? pace->left_ns / 2 : UINT64_MAX;
+    upper.left_ns = left_ns;
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
     if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
@@ -10007,12 +10008,12 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     wsq_fork(&ctx, &upper.job, wsqi_half_run);
     bool timed = heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX);
     uint64_t start = timed ? wsqi_clock_ns() : 0;
-    wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
-    if (timed) upper.left_ns = wsqi_clock_ns() - start; /* the halves take about as long */
-    if (timed && middle - begin == 1) wsqi_store_hint(&loop->element_ns, upper.left_ns);
+    wsqi_loop_range(ctx, loop, begin, middle, partial, left_ns, true);
+    if (timed) left_ns = wsqi_clock_ns() - start; /* the halves take about as long */
+    if (timed && middle - begin == 1) wsqi_store_hint(&loop->element_ns, left_ns);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
-    if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
+    if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, left_ns, true);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
     if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
