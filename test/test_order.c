@@ -211,8 +211,9 @@ static void spawned_around_a_block(void) {
             free(spawner);
             free(steps);
         }
-        pool_end(pool);
+        if (kind == 2) CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
         if (kind == 2) CHECK_EQ(pthread_join(lent, NULL), 0);
+        pool_end(pool);
     }
 }
 

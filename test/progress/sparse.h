@@ -24,7 +24,8 @@ static op sparse_op(const program *all, int self, bool aims, uint64_t *random) {
         made.count = (uint16_t)(1 + below(random, 3));
         if (!one_in(random, 4)) made.ns = 500 + below(random, 20000);
     }
-    if (many && kind != OP_FUTURE && one_in(random, 24)) { /* of shorter ones, all workers are seldom inside one at the same time */
+    /* Of shorter ones, all workers are seldom inside one at the same time; cancelled ones do not run at all. */
+    if (many && kind != OP_FUTURE && made.cancel == 0 && one_in(random, 24)) {
         made.count = (uint16_t)(100 + below(random, 400));
         made.ns = 1000;
     }
