@@ -466,8 +466,9 @@
  *         inside a join, or between wsq_block_begin and wsq_block_end.
  *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
  *         also inside a wait, if one of WSQ_GUESTS blocks is free.
- *     10. If a worker sleeps in a join, another thread starts a queued task immediately. But no
- *         task starts while jobs use all permits.
+ *     10. If a worker sleeps in a join, another thread starts a queued task immediately. (With
+ *         spin_ns, a join may look for that long before it sleeps.) But no task starts while jobs
+ *         use all permits.
  *     11. A wait returns immediately after the end of what it waits for, or at its deadline. If a
  *         task or job runs inside the wait by then, the wait returns at its end: a pinned task,
  *         what a wait without a time-out waits for, or, without stand-ins, any task or job.
