@@ -353,8 +353,9 @@ static void forgotten_wake(wsq_pool *pool) {
     wsq_task_init(&task, pends);
     wsq_spawn(pool, &task);
     pthread_create(&thread, NULL, wakes_late, &task);
+    wsq_pool_shutdown(pool, WSQ_DRAIN);
+    pthread_join(thread, NULL); /* before that, its wake may not have returned */
     wsq_pool_destroy(pool);
-    pthread_join(thread, NULL);
 }
 
 static wsq_poll computes(wsq_ctx ctx, wsq_task *task) {
