@@ -8313,7 +8313,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
  * since its last look they took two or more, or one within WSQI_LINGER_NS. But only without a
  * driver and without another searcher, on two processors or more, and at least one for each worker;
  * and only if spin_ns is 0, or a time of at least WSQI_LINGER_NS. (Rejected: on one processor, too.
- * There a woken thread preempts its waker, but one that lingers waits for the end of its slice.) */
+ * There a thread that is woken preempts its waker, but one that lingers, and yields, gets the
+ * processor only when its waker's time slice ends. bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;

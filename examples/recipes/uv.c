@@ -29,8 +29,8 @@ static wsq_poll reader_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx, (void)task;
     while ((n = read(ends[0], buffer, sizeof buffer)) > 0) bytes += (int)n;
     if (n == 0) return WSQ_DONE;
-    atomic_store(&wanted, true); /* the thread in uv_run does not know it yet: */
-    return uv_async_send(&async), WSQ_PENDING;
+    atomic_store(&wanted, true);
+    return uv_async_send(&async), WSQ_PENDING; /* the thread in uv_run does not know it yet */
 }
 
 static wsq_task reader = {.fn = reader_run};
