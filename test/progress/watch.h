@@ -280,6 +280,8 @@ static void watch_woken(watched *self, uint32_t runs) {
     tell("woke", self->name, self->runs - runs);
     if (self->runs != runs) return;
     if (t < self->since) timer_undo(self); /* before its timer must have */
+    else if (self->state == WATCH_READY && self->cause == FROM_TIMER) /* its timer may wait for a worker's turn */
+        self->cause = (uint8_t)cause_here(FROM_WAKE, FROM_WAKE_OUTSIDE);
     if (self->state == WATCH_PENDS) ready_enter(self, t, cause_here(FROM_WAKE, FROM_WAKE_OUTSIDE));
     else if (self->state == WATCH_RUNS_NOW) self->woken = true;
 }
