@@ -104,10 +104,12 @@ static void call_all(heirloom *all) {
     HOLDS(!wsq_timer_cancel(&all->spare.timer)); /* the parent's, still */
     wsq_group_cancel(&all->group);
     HOLDS(wsq_group_cancelled(&all->group));
-    uint64_t queued = wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length);
+    const wsqi_inject *lane = wsqi_share_own(pool);
+    const void *newest = wsqi_load_hint(&lane->incoming);
+    uint64_t queued = wsqi_load_hint(&lane->length);
     for (int i = 0; i < 8; i++) wsq_wake(&all->tasks[i].task);
     wsq_wake(&all->pending.task);
-    HOLDS(wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) == queued);
+    HOLDS(wsqi_load_hint(&lane->incoming) == newest && wsqi_load_hint(&lane->length) == queued);
     HOLDS(wsq_task_cancel(&all->pending.task));
     HOLDS(wsq_worker_self() == -1);
     HOLDS(wsq_pool_workers(pool) >= 1 && wsq_pool_slots(pool) > 1 && wsq_pool_pending(pool) >= 1);
@@ -208,7 +210,9 @@ static int child_cancels(wsq_pool *pool, wsq_pool *lent, wsq_future *future) {
     wsq_future_drop(future);
     HOLDS(!wsq_pool_run_one(pool));
     FORKED(wsq_worker_enter(lent));
+    wsqi_store_rlx(&wsqi_block(lent, 0)->lease, WSQI_LEASE_HERE); /* as if the parent had lent a thread */
     wsq_worker_dismiss(lent, 0);
+    HOLDS(!wsqi_dismissed(wsqi_block(lent, 0)));
     wsq_pool_destroy(pool);
     wsq_pool_destroy(lent);
     return taken != 0 ? 2 : 0;

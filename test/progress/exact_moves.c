@@ -182,9 +182,22 @@ static wsq_poll then_steals_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* Its next task begins with a turn, which finds worker 0 in the same task as the note of a turn before. */
+static wsq_poll then_steals_in_a_turn_run(wsq_ctx ctx, wsq_task *task) {
+    wsqi_turn *turn = &wsqi_block(wsq_pool_of(ctx), 1)->turn;
+    wsqi_worker *victim = wsqi_block(wsq_pool_of(ctx), 0);
+    compute(item_of(task)->ns);
+    turn->left = 0;
+    turn->victim = victim->index;
+    turn->seen = wsqi_load_hint(&victim->counters.run) + 1;
+    turn->end = wsqi_load_hint(&victim->ring.tail);
+    trip_stall();
+    return WSQ_DONE;
+}
+
 /* A thief takes two of four tasks, and their owner takes the others. Two workers run dry while the second stolen task
  * is out of reach. */
-static void moves_by_theft(void) {
+static void moves_by_theft(wsq_task_fn thief_run) {
     memset(&trip, 0, sizeof trip);
     do {
         wsq_pool *pool = pool_make(&(wsq_config){.workers = 4, .max_standins = WSQ_STANDINS_OFF});
@@ -192,7 +205,7 @@ static void moves_by_theft(void) {
         item *thief = item_make(MS), *spawns = item_make(0);
         memset(&trip, 0, sizeof trip);
         trip.at = at;
-        thief->task.fn = then_steals_run;
+        thief->task.fn = thief_run;
         item_spawn_on(pool, 1, thief);
         for (unsigned k = 2; k < 4; k++) item_spawn_on(pool, k, item_make(2 * MS));
         nap(100 * US);
@@ -202,6 +215,9 @@ static void moves_by_theft(void) {
     } while (trip.stalled != 0 && trip.at < 300);
     CHECK(trip.at > 20);
 }
+
+static void moves_by_theft_in_a_search(void) { moves_by_theft(then_steals_run); }
+static void moves_by_theft_in_a_turn(void) { moves_by_theft(then_steals_in_a_turn_run); }
 
 /* wsq_go wakes a second thread, unless the first one has found its task meanwhile. */
 static void nothing_to_do(void *arg) { (void)arg; }
@@ -436,6 +452,47 @@ static wsq_poll wait_above(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+static wsq_poll waits_for_late_run(wsq_ctx ctx, wsq_task *task) {
+    item *never = item_make(0);
+    (void)task;
+    never->pends = true;
+    item_spawn(wsq_pool_of(ctx), never);
+    sim_stall.ns = 2 * MS;
+    sim_stall.tell = trip_stalled;
+    sim_stall.left = trip.at;
+    CHECK_EQ(wsq_task_wait_for(&never->task, 30 * MS), WSQ_ERR_TIMEOUT);
+    item_wake(never);
+    return WSQ_DONE;
+}
+
+/* While the only stand-in starts, stalled at each access in turn, the second worker blocks. For a moment the stand-in is
+ * counted twice, as starting and as idle: the worker that blocks then calls nobody, so the stand-in must do so. Of two
+ * tasks the stand-in runs one, and the thread that waits runs the other. */
+static void counted_twice(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 1});
+        uint64_t at = trip.at + 1;
+        item *waits = item_make(0), *blocks = item_blocks(20 * MS);
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        item_spawn_on(pool, 1, item_make(MS));
+        item_spawn_on(pool, 1, blocks);
+        waits->task.fn = waits_for_late_run;
+        item_spawn_on(pool, 0, waits);
+        nap(8 * MS);
+        sim_stall.left = 0;
+        for (int i = 0; i < 2; i++) {
+            item *one = trip.list[i] = item_make(5 * MS);
+            item_spawn(pool, one);
+        }
+        wsq_pool_wait(pool);
+        for (int i = 0; i < 2; i++) CHECK(trip.list[i]->began < trip.list[i]->spawned + MS);
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0 && trip.at < 400);
+    CHECK(trip.at > 20);
+}
+
 /* The only stand-in blocks, so the thread that waits takes its permit again. */
 static void last_standin_blocks(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1});
@@ -645,13 +702,15 @@ int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
     IN_WORLD(moves_in_a_turn);
-    IN_WORLD(moves_by_theft);
+    IN_WORLD(moves_by_theft_in_a_search);
+    IN_WORLD(moves_by_theft_in_a_turn);
     IN_WORLD(second_wake);
     IN_WORLD(fetched_before_a_turn);
     IN_WORLD(back_then_more);
     IN_WORLD(turns_of_lifo);
     IN_WORLD(helps);
     IN_WORLD(quiet);
+    IN_WORLD(counted_twice);
     IN_WORLD(last_standin_blocks);
     IN_WORLD(lingers);
     IN_WORLD(no_asks);

@@ -94,6 +94,64 @@ static void joiner_without_a_permit(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a joiner is called for a task, but its join ends: it calls the next joiner ---- */
+
+static uint64_t first_began;
+static void first_job(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    first_began = now();
+    compute(8 * MS);
+}
+static void short_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, compute(5 * MS); }
+
+/* Forks the job, which a thief takes, joins it, and goes on for long. */
+static void fork_and_go_on(wsq_ctx ctx, wsq_job_fn fn) {
+    wsq_job job;
+    wsq_fork(&ctx, &job, fn);
+    compute(MS);
+    wsq_join(&ctx, &job);
+    compute(20 * MS);
+}
+static wsq_poll forks_first_run(wsq_ctx ctx, wsq_task *task) {
+    fork_and_go_on(ctx, first_job);
+    return (void)task, WSQ_DONE;
+}
+static wsq_poll forks_short_run(wsq_ctx ctx, wsq_task *task) {
+    fork_and_go_on(ctx, short_job);
+    return (void)task, WSQ_DONE;
+}
+
+/* Workers 0 and 2 sleep in joins. Worker 1 runs the job of worker 0 in its own join, which is over by then, so it does
+ * not search afterwards. The others have long tasks. A task that comes `before` the end of that job calls worker 0. */
+static void joiner_goes_on(void) {
+    unsigned asks = 0;
+    for (uint64_t before = 100; before < 12 * US; before += 200) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 5});
+        item *keeps = item_make(MS), *helps = item_make(0), *first = item_make(0);
+        late = item_make(US);
+        keeps->task.fn = keeps_its_permit_run;
+        helps->task.fn = forks_short_run;
+        first->task.fn = forks_first_run;
+        item_spawn_on(pool, 0, item_make(4 * MS));
+        item_spawn_on(pool, 1, item_make(2 * MS));
+        item_spawn_on(pool, 2, keeps);
+        item_spawn_on(pool, 1, helps);
+        nap(4 * MS);
+        for (unsigned k = 3; k < 5; k++) item_spawn_on(pool, k, item_make(60 * MS));
+        item_spawn_on(pool, 0, first);
+        nap(2 * MS);
+        CHECK(wsqi_load_hint(&pool->joiners[0]) == 5 && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0);
+        nap(first_began + 8 * MS - before - now());
+        asks += wsqi_load_hint(&pool->joiners[0]) == 5;
+        item_spawn(pool, late);
+        wsq_pool_wait(pool);
+        CHECK(late->began < late->spawned + 200 * US);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+    CHECK(asks > 10);
+}
+
 /* ---- a guest leaves ---- */
 
 static uint64_t job_began;
@@ -232,6 +290,7 @@ int main(void) {
     IN_WORLD(rounds_of_a_pass);
     IN_WORLD(helper_without_a_permit);
     IN_WORLD(joiner_without_a_permit);
+    IN_WORLD(joiner_goes_on);
     IN_WORLD(guest_leaves);
     IN_WORLD(watcher_leaves);
     IN_WORLD(refused_batch);
