@@ -42,8 +42,8 @@
  *            about as much as a function call, and a job lives on your stack
  *
  * A task can run a parallel loop, and a parallel loop can spawn tasks. Tasks and jobs are structs
- * of yours, so a spawn, a wake or a fork allocates nothing (MEMORY in >>guide has two exceptions).
- * A pool without work makes no system call.
+ * of yours, so a spawn, a wake or a fork allocates nothing (MEMORY in >>guide has two exceptions:
+ * WSQ_LIFO and list_tasks). A pool without work makes no system call.
  *
  * Do not use wsq for hard real time, for thousands of calls that block at the same time (each needs
  * a thread), or where one thread is enough: a scheduler does not make a simple loop faster.
@@ -96,12 +96,12 @@
  *     1. WSQ_HIGH tasks, and tasks pinned to this worker; its LIFO slot, at most 3 times in a row;
  *        its ring.
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
- *     3. The other workers, near ones first, from a random one on: a published job, or half of a
- *        ring. A worker goes on looking for about 15 us. It looks only once while half of the
- *        workers, woken for other work, still search; and twice if the process had one processor
- *        when it created the pool.
+ *     3. The other workers, near ones first, from a random one on: the worker steals a published
+ *        job, or half of a ring. It repeats these looks for about 15 us. But it looks only once
+ *        while half of the workers were woken for other work and still search, and twice if the
+ *        process had one processor when it created the pool.
  *     4. The global queue once more, and WSQ_LOW tasks.
- *     5. Nothing was found: the worker sleeps.
+ *     5. If the worker has found nothing, it sleeps.
  *
  * The interval is about 1 ms long: as many tasks as fit into that time, but at least 2 and at most
  * 255. So when every worker is busy, a task waits about 1 ms in the global queue, and then for the
@@ -117,7 +117,7 @@
  *     WSQ_DONE     the task is finished: its waiters wake, and its memory is yours again
  *     WSQ_PENDING  the task waits for an event. The code that brings the event calls wsq_wake, and
  *                  the task runs again. A wake that comes while the task still runs is not lost
- *     WSQ_YIELD    the task has more to do, and runs again after others had their turn
+ *     WSQ_YIELD    the task has more to do, and runs again after other tasks
  *     WSQ_GONE     the task is finished, and its function has freed it, or has given it away to be
  *                  freed: nobody may wait for it or wake it
  *
@@ -131,12 +131,13 @@
  * When a worker wakes a task, the task goes into that worker's LIFO slot and runs next, while the
  * data is still in the cache. If the worker goes on with its current task, another worker that
  * searches takes the woken task from the slot after about 1 us. Where tasks take 3 us or more on
- * average, an idle worker is woken to do so; otherwise one looks after 0.5 to 1 ms.
+ * average, an idle worker is woken to take it; where tasks are shorter, an idle worker finds it
+ * after 0.5 to 1 ms.
  *
- * JOB. A job is a struct of yours on your stack. It exists between wsq_fork and the wsq_join that
- * must follow in the same function, newest job first. A function that may fork receives a wsq_ctx,
- * the top of the worker's job stack. A fork advances it, a join takes it back, and you pass it on
- * to the functions that you call:
+ * JOB. A job is a struct of yours on your stack. It exists from wsq_fork to the wsq_join that must
+ * follow in the same function. The newest job must be joined first. A function that may fork
+ * receives a wsq_ctx, the top of the worker's job stack. A fork advances it, a join takes it back,
+ * and you pass it on to the functions that you call:
  *
  *     static long fib(wsq_ctx ctx, long n) {
  *         if (n < 2) return n;
@@ -147,18 +148,18 @@
  *     }                                               ...if nobody did, call it here
  *
  * Jobs are private until a worker is idle. A thief that finds no public job asks for some, and at
- * its next fork or join the owner publishes its oldest jobs, which are the largest. A join whose
- * job was stolen runs other jobs meanwhile, mostly those of the thief, now and then any worker's,
- * at most 32 deep. Then it sleeps. It never runs a task.
+ * its next fork or join the owner publishes its oldest jobs, which are the largest. While a join
+ * waits for a stolen job, it runs other jobs: mostly those of the thief, now and then any worker's.
+ * It sleeps if it finds no job, or if 32 joins on its stack wait already. A join never runs a task.
  *
  * FUTURE, GROUP, EDGE. A future is a task that the pool makes for you: wsq_submit calls a function,
  * and wsq_future_get waits for its result. A group is a set of tasks that you wait for, or cancel,
  * together. An edge makes one task start when another one is done.
  *
  * WAITING. A pool has a permit for each worker, and a thread runs queued tasks only while it holds
- * one. A worker that waits for a task runs it itself, if the task is in its own queue and has not
- * started. Otherwise it blocks: the tasks in its queue go to the global queue, and its permit goes
- * to an idle thread, or to a new one, a STAND-IN.
+ * one. A worker that waits for a task runs the task itself, if the task is in the worker's own
+ * queue and has not started. Otherwise the worker blocks: the tasks in its queue go to the global
+ * queue, and its permit goes to an idle thread, or to a new one, a STAND-IN.
  *
  * So a wait costs the pool no core and delays no queued task. On your stack it runs only what it
  * waits for, and tasks pinned to this worker, which no other thread may run. This holds as long as
@@ -166,17 +167,18 @@
  * waiting thread runs whatever task comes.
  *
  * DELAYS. A task that can run never lies beside an idle worker for long: the worker is woken, which
- * takes 5 to 20 us, or finds the task after 0.5 to 1 ms if that is in the LIFO slot of a busy
- * worker. If all workers are busy, the task waits for its turn. PROGRESS in >>guide has the list.
+ * takes 5 to 20 us, or finds it after 0.5 to 1 ms if the task is in the LIFO slot of a busy worker.
+ * If all workers are busy, the task waits in its queue. PROGRESS in >>guide lists the bounds.
  *
- * Nothing is pre-empted, so three things make it wait for longer: long tasks on all workers; calls
+ * Nothing is pre-empted, so three things make a task wait longer: long tasks on all workers; calls
  * that block without wsq_block_begin; and long jobs, because a join runs no task. A parallel loop
  * that keeps every worker busy for a second keeps tasks waiting for as long.
  *
- * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
- * of one sleeping worker. So `workers` is the number of threads that work, the caller included. At
- * most eight threads can be guests at the same time (WSQ_GUESTS). A thread outside that runs a task
- * in its wait is no guest, but counts as one of the eight.
+ * THE GUEST. wsq_run calls a function that may fork and loop, and brings the calling thread into
+ * the pool: the thread runs this function itself, in place of one sleeping worker. So `workers` is
+ * the number of threads that work, the caller included. At most eight threads can be guests at the
+ * same time (WSQ_GUESTS). A thread outside that runs a task in its wait is no guest, but counts as
+ * one of the eight.
  *
  * --------------------------------------------------------------------------
  * >>words
@@ -184,18 +186,19 @@
  * (>>concepts explains pool, task, job, future, group, edge, stand-in and guest.)
  *
  *     context       wsq_ctx: the top of a job stack, which a function receives and passes on
- *     global queue  where tasks from outside and from full rings wait for any worker. It has one
- *                   lane for every 3 workers, at most 8; with more than 64 workers one for every 8,
- *                   at most 16. With WSQ_SHARED, WSQ_LIFO or caller_runs it has only one. A thread
- *                   outside always uses the same lane
+ *     global queue  where tasks from outside and from full rings wait for any worker. It consists
+ *                   of lists, the lanes: one for every 3 workers, at most 8; with more than 64
+ *                   workers one for every 8, at most 16; with WSQ_SHARED, WSQ_LIFO or caller_runs
+ *                   only one. A thread outside always uses the same lane
  *     LIFO slot     the place for the one task that a worker has just woken
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
  *     held          a task is held when it is spawned and waits for predecessors
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
- *                   wsq_worker_index(ctx). 0 .. workers - 1: a worker; above: a stand-in or guest.
- *                   A thread outside has none: wsq_worker_self gives -1, hooks get WSQ_OUTSIDE.
- *                   Use an element up to your next wait, join or return: what runs inside a wait
- *                   or join on the same thread has the same index, and may change the element
+ *                   wsq_worker_index(ctx). A worker has an index from 0 to workers - 1, a stand-in
+ *                   or guest a higher one. A thread outside has none: wsq_worker_self gives -1,
+ *                   hooks get WSQ_OUTSIDE. Use an element up to your next wait, join or return:
+ *                   what runs inside a wait or join on the same thread has the same index, and may
+ *                   change the element
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
@@ -208,7 +211,7 @@
  *     wsq_pool_wait, _wait_for,     yes       WSQ_ERR_INVALID (of the same pool)
  *       _shutdown
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
- *     wsq_pool_run_one              one thread at a time, of a caller_runs pool
+ *     wsq_pool_run_one              any thread, but one at a time; only in a caller_runs pool
  *     wsq_worker_enter              yes       of another pool. Only a lend_only pool can be entered
  *     wsq_spawn.., _wake, _go,      yes       yes             yes
  *       _submit, _task_after, _timer..,
@@ -220,11 +223,11 @@
  *     wsq_cancelled                 no        yes             says only whether the pool stops
  *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
- *     wsq_budget_take               true      yes             true or false
+ *     wsq_budget_take               is true   yes             yes: true if no task is around it
  *     wsq_run                       yes       yes             yes: a run of its own
  *     wsq_fork, _join, _reclaim,    no        yes             yes: with the ctx that
  *       wsq_for, wsq_reduce                                   the function received
- *     wsq_ring_*, wsq_deque_*       `self`: the owning thread; the others: any thread
+ *     wsq_ring_*, wsq_deque_*       those with an argument `self`: its owner; others: any thread
  *
  * --------------------------------------------------------------------------
  * >>guide
@@ -244,8 +247,9 @@
  *
  * In a WSQ_CANCEL shutdown the workers call the cleanup of each remaining task
  * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
- * cleanup, or the owner of the task, frees what the function would have freed. A task that is
- * pending or held is cancelled only when it is woken; its memory must stay until the pool is gone.
+ * cleanup, or the owner of the task, frees what the function would have freed. A pending task is
+ * cancelled only when it is woken, and a held task when its predecessors have ended. The memory of
+ * both must stay until the pool is gone.
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
  * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
@@ -254,8 +258,9 @@
  *
  * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
  * calling thread; a thread in a wait runs tasks until the wait is over. One thread at a time works,
- * and others that wait sleep. So the order of the tasks depends only on the seed and the calls (and
- * on the clock, for timers, a driver, and the pieces of loops with a grain of 0): tests want this.
+ * and others that wait sleep. So the order of the tasks depends only on the seed and the calls,
+ * which is what tests need. (With timers, a driver, or loops with a grain of 0 it also depends on
+ * the clock.)
  *
  * YOUR OWN THREADS. A lend_only pool starts no threads either. Up to `workers` threads of yours
  * work for it at the same time: each calls wsq_worker_enter, and stays there until
@@ -275,9 +280,9 @@
  *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
  *     - wsq_pool_dump, until it returns
- *     - futures (120 bytes each, kept for later calls); a block for each stand-in, thread in
- *       wsq_run, and task that runs inside a wait; when there are more of them at the same time
- *       than ever before
+ *     - when more of these exist at the same time than ever before: futures (120 bytes each);
+ *       stand-ins, threads in wsq_run and tasks that run inside a wait (a block each). They are
+ *       kept for later calls
  *
  * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
  * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
@@ -288,7 +293,7 @@
  * at any time. What the thread wrote before the wake is visible to the run that follows.
  *
  * A task that loops calls wsq_budget_take once for each step. After 128 steps it returns false, and
- * the task should return WSQ_YIELD, so that others have their turn.
+ * the task should return WSQ_YIELD, so that other tasks can run.
  *
  * The attributes of a task are set before its spawn: wsq_task_set_priority, wsq_task_set_worker,
  * wsq_task_set_group, wsq_task_set_revocable, wsq_task_set_cleanup. They stay until they are set
@@ -300,11 +305,12 @@
  * worker this is exactly the order of the spawns, even if one task spawns thousands (but not with
  * WSQ_LIFO). With several workers it is so in a WSQ_SHARED pool, where all workers take from the
  * global queue, one task at a time. Use WSQ_SHARED to replace a thread pool whose queue has an
- * order. Only the starts are in order: if a task waits or blocks, the next one starts before it
- * ends, even with one worker.
+ * order. Only the starts are in order: if a task waits or blocks, the next one starts before the
+ * first has ended, even with one worker.
  *
- * In a WSQ_SHARED pool a task may wait for an older one, whatever the older one does. But n tasks
- * that block on n workers keep the next task from starting.
+ * In a WSQ_SHARED pool a task may wait for an older one of the same thread, because the older one
+ * has started before it. But if n tasks block n workers without wsq_block_begin, the next task does
+ * not start until one of them goes on.
  *
  * In the default order, WSQ_FIFO, each worker has a ring and steals from others. With several
  * workers one thing is promised there: if a thread outside spawns one task before another, the
@@ -318,7 +324,7 @@
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
  * next, and a task that yields comes last.
  *
- * PRIORITY. wsq_task_set_priority gives a task a priority from its spawn on. A WSQ_HIGH task
+ * PRIORITY. wsq_task_set_priority sets a task's priority before its spawn. A WSQ_HIGH task
  * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
  * is nothing else to do, and in every 16th turn. A running task is never interrupted.
  *
@@ -331,16 +337,17 @@
  * turn (see FINDING WORK) lets timers fire, and every 16th turn runs a WSQ_LOW task: about every 16
  * ms, or every 32 tasks if each takes more than 0.5 ms.
  *
- * CANCELLING. wsq_task_cancel calls off one task, wsq_future_cancel a future, and wsq_group_cancel
- * a group. If the task has not started, is pending, or is held, its function is not called any
- * more. Its cleanup is called instead, and its waiters get WSQ_ERR_CANCELLED. A task that runs goes
- * on, and can ask wsq_cancelled whether to return early. A pool keeps no list of a group's tasks,
- * so wsq_group_cancel wakes none: wake those that are pending, or wsq_group_wait goes on to wait.
+ * CANCELLING. wsq_task_cancel cancels one task, wsq_future_cancel a future, and wsq_group_cancel a
+ * group. If the task has not started, is pending, or is held, its function is not called any more.
+ * Its cleanup is called instead, and its waiters get WSQ_ERR_CANCELLED. A task that runs goes on,
+ * and can ask wsq_cancelled whether to return early. A pool keeps no list of a group's tasks, so
+ * wsq_group_cancel wakes no pending task: wake these yourself, or wsq_group_wait does not end.
  *
- * The result `true` means: the function will not run any more. This is known immediately for a
- * future, and for a task that is pending or held. For a queued task it is known only if the task is
- * revocable (wsq_task_set_revocable). For another queued task the answer may be false, and the task
- * is cancelled all the same.
+ * If wsq_task_cancel or wsq_future_cancel returns true, the function will not run any more. This is
+ * known immediately for a future, and for a task that is pending or held. For a queued task it is
+ * known only if the task is revocable (wsq_task_set_revocable). For any other queued task the
+ * result may be false, because it is not known yet whether the function has started. If it has not,
+ * the task is cancelled all the same.
  *
  * Cancelling takes nothing out of the middle of a queue. A cancelled task keeps its place, and its
  * memory must stay, until a worker comes to it and calls the cleanup. If long tasks hold all
@@ -354,13 +361,14 @@
  *     wsq_timer_set(pool, &self->timer, task, 2000000000);     in 2 s; then, in the task:
  *     return WSQ_PENDING;                                      until the timer, or something else
  *
- * Accuracy: a timer never fires early. While a worker is idle, it fires about 50 us late, as soon
- * as the system ends a sleep. If all workers are busy, it fires in a turn of any worker: 1 to 2 ms
- * late if tasks are short, about two tasks late if they are long. Then its task waits in a queue.
- * (Beside 4 tasks that yield every 5 ms, on 2 workers, it runs 14 ms late in the median, 34 at
- * most.) If many timers are due, a worker fires 512 of them, and then other work has its turn.
+ * Accuracy: a timer never fires early. While a worker is idle, the timer fires about 50 us late,
+ * because the system takes so long to end a sleep. If all workers are busy, it fires in a turn of
+ * any worker: 1 to 2 ms late if tasks are short, about two tasks late if they are long. Then its
+ * task waits in a queue. (Beside 4 tasks that yield every 5 ms, on 2 workers, the task runs 14 ms
+ * late in the median, 34 at most.) If many timers are due, a worker fires 512 of them, then runs
+ * other work, and then goes on.
  *
- * A task does not know what woke it. If it may have been something other than the timer, the task
+ * A task does not know what woke it. If something other than the timer may have woken it, the task
  * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
  * the task when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
  * destroyed, its timers are not set any more.
@@ -371,16 +379,16 @@
  * Windows (WSAPoll), and on Linux for operations that io_uring carries out. With examples/wsq.hpp a
  * coroutine writes co_await wsq::readable or wsq::writable, with a time-out if it likes. A server
  * to start from is examples/echo.c. To write a driver of your own, supply three functions:
- *     wait       waits for events, or only looks. A pool without work is inside it, on one thread
+ *     wait       waits for events, or only looks. While a pool has no work, a thread is inside it
  *     dispatch   follows on the same thread if there were events: it calls wsq_wake or wsq_spawn
  *     interrupt  makes wait return soon, because there is work. An interrupt before the wait begins
- *                must count: an eventfd, a pipe and EVFILT_USER keep it
+ *                must end that wait, too: an eventfd, a pipe and EVFILT_USER keep it
  *
  * One thread at a time is in wait or dispatch, and events may lie in the driver's own struct
  * between the two. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits or
  * sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait and its like
- * return WSQ_ERR_INVALID there. The tasks that it wakes start in that order, as if they were
- * spawned. It must not take a lock that a task holds while it spawns or wakes.
+ * return WSQ_ERR_INVALID there. The tasks that `dispatch` wakes start in that order, as if they
+ * were spawned. `dispatch` must not take a lock that a task holds while it spawns or wakes.
  *
  * If a thread is idle, it hears of an event immediately. But while the thread that heard of the
  * last event is still in a task, an idle thread hears of the next one 0.5 ms later. If all workers
@@ -388,10 +396,10 @@
  * in its driver makes no other system call.
  *
  * In a caller_runs pool the thread that waits for the pool waits in the driver. wsq_pool_run_one
- * looks if no task can run and, while tasks can, once in about 20 calls. In a lend_only pool
- * without a lent thread nobody looks. A WSQ_DRAIN waits for tasks that wait for events, and goes on
- * to dispatch; a WSQ_CANCEL does not wait for them. The driver must outlive wsq_pool_destroy. It is
- * never called in a child of fork().
+ * looks for events if no task can run and, while tasks can, once in about 20 calls. In a lend_only
+ * pool without a lent thread nobody looks. A WSQ_DRAIN waits for tasks that wait for events, and
+ * dispatches meanwhile; a WSQ_CANCEL does not wait for them. The driver must outlive
+ * wsq_pool_destroy. It is never called in a child of fork().
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
  * first runs the awaited task itself, if the task has not started and lies in the worker's own slot
@@ -400,50 +408,51 @@
  * blocks, and another thread takes its permit: an idle one, or a stand-in. A stand-in is started
  * when it is first needed; there are at most max_standins.
  *
- * A thread outside first runs the awaited task or future, or tasks of the awaited group, itself, in
- * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
- * it sleeps. (Its spawns wake a worker all the same, unless one is awake.) It runs nothing, and
- * just sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may need
- * what only the pool's own threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the
- * default.
+ * A thread outside first looks whether the awaited task or future, or tasks of the awaited group,
+ * are among the first in its lane of the global queue. If so, and a worker sleeps, the thread runs
+ * them itself, in place of that worker. If the wait is not over then, the thread sleeps. (Its
+ * spawns wake an idle worker all the same, unless another one already searches.) It runs nothing,
+ * and just sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may
+ * need what only the pool's own threads have: a hook hears of WSQ_EVENT_START, or stack_size
+ * exceeds the default.
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
  * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time. If the wait has
  * no time-out, the thread yields its processor; if the wait has one, the thread does not yield, and
- * on a machine with one processor does not look. After four useless looks in a row, only one of 16
- * waits for a pool looks.
+ * on a machine with one processor does not look. After four useless looks in a row in one pool,
+ * only every 16th wait in that pool looks.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. Beyond that it only
- * sleeps. Then four things can wait for ever:
- *     - a task that was started on top of one that it waits for, directly or through others
+ * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. A deeper wait only
+ * sleeps. While no stand-in is left, four things can wait for ever:
+ *     - a task that was started on top of a task that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
- *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
- *     - a job that waits for a task, if a thread in wsq_run has stolen it in a join: that thread
- *       runs no task, and neither do the workers that wait in their joins for this job
+ *     - a task that waits in another pool for work that needs this pool: the wait runs no task
+ *     - a job that waits for a task, if a thread in wsq_run has stolen that job in a join: the
+ *       thread runs no task, and neither do the workers that wait in their joins for this job
  *
- * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it limits
- * the number of these waits, and with less than 8 KiB none runs a task. In a caller_runs pool
- * nothing limits it: a waiting thread runs whatever task comes, and if each of these waits for a
- * later one, its stack overflows.
+ * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too,
+ * stack_size limits the number of these waits, and with less than 8 KiB no wait runs a task. In a
+ * caller_runs pool nothing limits their number: a waiting thread runs whatever task comes, and if
+ * each of these waits for a later one, its stack overflows.
  *
  * To be safe, count the tasks that have begun to wait or to block and have not ended, at the moment
- * when they are most, and set max_standins to a few more. Each of these tasks keeps its thread,
- * also after the wait; and a thread that has ended a task, or dispatches events, is not free until
- * it sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake, wsq_group_then,
- * wsq_future_then or wsq_task_after. A wait of a task for itself, or for one further down its
- * stack, is refused: WSQ_ERR_INVALID.
+ * when there are most of them, and set max_standins to a few more. Each of these tasks keeps its
+ * thread, also after the wait; and a thread that has ended a task, or dispatches events, is not
+ * free until it sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake, wsq_group_then,
+ * wsq_future_then or wsq_task_after. A task that waits for itself, or for a task further down its
+ * stack, gets WSQ_ERR_INVALID.
  *
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
  * and wsq_block_end. Then another thread takes the permit, as in a wait: an idle one, or a
  * stand-in. So more tasks than `workers` can block at the same time, and `workers` does not limit
  * them; recipes/limit.c does. If no stand-in is left, the pool works with one thread less. Without
  * the two calls, the worker is blocked with its permit, and its queued tasks wait until others
- * steal them. A function of wsq_go or wsq_submit gets no ctx; if it blocks, it calls wsq_run, whose
- * function gets one, or is a task instead.
+ * steal them. A function of wsq_go or wsq_submit gets no ctx. If it blocks, let it call wsq_run,
+ * whose function gets a ctx, or spawn a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep.
@@ -451,36 +460,37 @@
  *         the same time, some start a few wake-ups later, because woken workers wake others: one
  *         for each task or, where tasks are short, one for each 10 us of work.
  *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
- *         if its waker goes on and a worker is idle, it starts after 0.5 to 1 ms.
+ *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
  *         tasks before it in a ring.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
- *         front of that queue. Tasks that were spawned or woken on it go to the end, only once:
- *         after that no younger task overtakes them.
+ *         front of that queue. Tasks that were spawned or woken on this thread go to the end, but
+ *         only once: after that no younger task overtakes them.
  *     6.  With one worker, except with WSQ_LIFO, the tasks of one thread start in the order of
  *         their spawns, also beside tasks that yield.
  *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16.
  *     8.  A pinned task starts immediately if its worker is idle or waits in its own pool, but not
  *         inside a join, or between wsq_block_begin and wsq_block_end.
  *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
- *         also inside a wait, if one of WSQ_GUESTS blocks is free.
+ *         also inside a wait, if one of the WSQ_GUESTS blocks is free.
  *     10. If a worker sleeps in a join, another thread starts a queued task immediately. (With
  *         spin_ns, a join may look for that long before it sleeps.) But no task starts while jobs
  *         use all permits.
  *     11. A wait returns immediately after the end of what it waits for, or at its deadline. If a
- *         task or job runs inside the wait by then, the wait returns at its end: a pinned task,
- *         what a wait without a time-out waits for, or, without stand-ins, any task or job.
- *     12. While a worker is idle, a timer fires about 50 us late; else in the next turn of a
- *         worker, or before the next pinned task of a worker that waits or has no permit.
- *     13. While a worker is idle, one waits in the driver. Else a worker looks in its next turn, or
- *         before a pinned task, as for a timer.
+ *         task or job runs inside the wait at that moment, the wait returns when this has ended. It
+ *         can be a pinned task; in a wait without a time-out, what the wait is for; or, without
+ *         stand-ins, any task or job.
+ *     12. While a worker is idle, a timer fires about 50 us late; otherwise it fires in the next
+ *         turn of a worker, or before the next pinned task of a worker that waits or has no permit.
+ *     13. While a worker is idle, an idle worker waits in the driver. Otherwise a worker looks for
+ *         events in its next turn, or before a pinned task, as for a timer.
  *     14. A thread that was dismissed leaves as soon as its task returns.
- *     15. The end of a pool, other than by WSQ_CANCEL, waits for its tasks that come after a task
- *         of another pool.
+ *     15. If a pool is not ended by WSQ_CANCEL, its end waits for those of its tasks that have a
+ *         predecessor in another pool.
  *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. It looks only once
- *         while half of the workers were woken and still search.
+ *         while half of the workers were woken for other work and still search.
  *     17. The memory of a pool is bounded by what is alive at the same time. A cancelled future
  *         counts as alive until a worker has come to its entry in the queue.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
@@ -528,7 +538,8 @@
  *
  * Any thread may spawn into the group, and so may its own tasks. wsq_group_wait sleeps until no
  * task of the group is left; wsq_group_wait_for does so for a limited time. Any number of threads
- * may wait. wsq_group_then spawns a task at that moment. After that the group can be used again.
+ * may wait. wsq_group_then spawns a task when no task of the group is left. After that the group
+ * can be used again.
  *
  * wsq_group_fail keeps the first error of the group, and wsq_group_error returns it.
  * wsq_group_cancel cancels the group: tasks that have not started never will, and their waiters get
@@ -537,9 +548,9 @@
  * wsq_group_fail, then wsq_group_cancel.
  *
  * Groups can form a tree. If a task of group A has a group B of its own, wsq_group_set_parent(&B,
- * &A) lets a cancel of A reach B. Then a wait for B ends when B's running tasks have returned, its
- * queued ones have had their turn, and you have woken its pending ones. Errors do not go up: the
- * task that waits for B hands them to A by wsq_group_fail.
+ * &A) lets a cancel of A reach B. Then a wait for B ends when B's running tasks have returned,
+ * workers have come to its queued ones, and you have woken its pending ones. Errors do not go up:
+ * the task that waits for B hands them to A by wsq_group_fail.
  *
  * The declaration of wsq_group says when you may free a group. It is not enough that each of its
  * tasks is done: a worker reports the ends of several tasks together.
@@ -551,7 +562,7 @@
  *
  * Tasks that wait for each other in a circle, or for a task that nobody spawns, never start. When
  * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown goes on to wait.
+ * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown keeps waiting.
  *
  * GRAPHS. A wsq_graph runs the same tasks again and again, in the order that its edges say. Nodes
  * and edges are members of structs of yours, and stay from run to run.
@@ -584,7 +595,7 @@
  * towards the end, where the last elements may be heavy. A loop with a grain of 0 wakes a sleeping
  * worker only if what is left takes longer than about 10 us. It learns that from its first element,
  * or in its first microsecond. One exception: a loop with at most 4 elements for each worker wakes
- * workers immediately, unless the last one with the same body had less than 10 us of work. Give a
+ * workers immediately, unless the last loop with the same body had less than 10 us of work. Give a
  * grain of 1 if a few elements among many light ones take very long.
  *
  * wsq_reduce does the same, with a partial result for each piece that was given away, and combines
@@ -592,9 +603,9 @@
  * commutative. Floating-point sums are not quite associative: to get the same bits in each run, set
  * wsq_reducer.fixed.
  *
- * To stop early (found, or an error), a body calls wsq_loop_stop: pieces that have not begun are
- * left out, and calls that run go on. What was found goes into an atomic variable of yours, or into
- * the partial result of a wsq_reduce.
+ * To stop a loop early, after a find or an error, its body calls wsq_loop_stop: pieces that have
+ * not begun are left out, and calls of the body that run already go on. What was found goes into an
+ * atomic variable of yours, or into the partial result of a wsq_reduce.
  *
  * QUEUES. The two queues work without a pool. A wsq_ring is first in, first out, and holds up to
  * WSQ_RING_CAPACITY items: its owner pushes and pops, and thieves move half of them into rings of
@@ -609,19 +620,21 @@
  * HOOKS. wsq_hooks report each step of a task (it is spawned, woken, begins, ends, or is
  * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
  * (wsq_event). wsq_hooks.events selects some of them; where no hook is called, the place costs one
- * branch that the processor predicts. WSQ_EVENT_START and _STOP come on the thread itself, of a
- * stand-in, too: they prepare a thread and clean up after it (recipes/threads.c). They do not come
- * for your threads in wsq_run and in a caller_runs pool. A pool may have workers + max_standins
- * threads, if each is to have, say, a connection to a database.
+ * branch that the processor predicts. WSQ_EVENT_START and _STOP are reported on the thread itself,
+ * also if it is a stand-in: there a hook prepares a thread and cleans up after it
+ * (recipes/threads.c). They are not reported for your threads in wsq_run and in a caller_runs pool.
+ * If each thread is to have, say, a connection to a database, provide workers + max_standins.
  *
  * FORK(). A child process has none of the pool's threads. In the child, calls with the pool return
  * WSQ_ERR_FORKED (wsq_task_wait only if the task is not done), wsq_wake does nothing, and
  * wsq_pool_destroy frees the memory. (This needs Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait
- * may hang.) A new pool works, but its tasks must not come after a task of the parent's pool that
- * is not done. If a task calls fork(), the child must not return from that task.
+ * may hang.) A new pool works, but none of its tasks may have a predecessor in the parent's pool
+ * that is not done. If a task calls fork(), the child must not return from that task.
  *
  * --------------------------------------------------------------------------
  * >>macros
+ *
+ * Each row says where to define the macro, then its default, if it has one, then what it does.
  *
  *     WSQ_IMPLEMENTATION    define it in one file, before the include: that file compiles the code
  *     WSQ_STATIC            everywhere, with the implementation: all functions are static. Each
@@ -644,9 +657,10 @@
  *                           used becomes resident
  *     WSQ_MALLOC, WSQ_FREE  with the implementation; malloc, free. Used where no wsq_allocator is
  *                           given
- *     WSQ_GUESTS            with the implementation; 8. Calls of wsq_run, and outside threads that
- *                           run tasks in a wait, at the same time; and tasks that run inside a
- *                           wait and fork for other workers. With more, forks run immediately
+ *     WSQ_GUESTS            with the implementation; 8. How many calls of wsq_run and threads
+ *                           outside that run tasks in a wait there can be at a time, and how many
+ *                           tasks inside a wait can fork for others. With more, forks run
+ *                           immediately
  *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
  *                           of its tasks
@@ -700,11 +714,11 @@
  *                                  may be allocated
  *     wait for one task, or some?  wsq_task_wait, wsq_group_wait, wsq_future_get; each has a form
  *                                  with a time-out (_for)
- *     set a time-out, a deadline?  (timeout) wait with a time-out. If it is up, cancel the task,
- *                                  and wait again before its memory goes: recipes/deadline.c. A
- *                                  future can be cancelled and dropped instead. A function that
+ *     set a time-out, a deadline?  (timeout) wait with a time-out. When the time is up, cancel the
+ *                                  task, and wait again before its memory goes: recipes/deadline.c.
+ *                                  A future can be cancelled and dropped instead. A function that
  *                                  runs is not interrupted: it asks wsq_cancelled. For a task that
- *                                  returns WSQ_PENDING, a timer: recipes/timeout.c
+ *                                  returns WSQ_PENDING, use a timer: recipes/timeout.c
  *     retry later?                 a timer with the delay, then WSQ_PENDING: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
@@ -731,20 +745,21 @@
  *                                  stand-in keeps the core busy
  *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
  *                                  that pool, and the main thread calls wsq_pool_run_one
- *     use a GUI or game loop?      (callback) the same, once for each frame or event:
- *                                  recipes/gui.c. A loop that sleeps must be woken after the spawn,
- *                                  by an event of the toolkit's: SDL_PushEvent, postEvent
+ *     use a GUI or game loop?      (callback) give its thread a caller_runs pool, and call
+ *                                  wsq_pool_run_one at each frame or event: recipes/gui.c. A loop
+ *                                  that sleeps must be woken after the spawn, by an event of the
+ *                                  toolkit's: SDL_PushEvent, postEvent
  *     wait in a GUI's main loop?   do not: the worker's task ends with a spawn into the main
  *                                  thread's pool: recipes/gui.c. If the spawned task may free the
  *                                  worker's task, too, the latter returns WSQ_GONE. Or ask
  *                                  wsq_task_done, wsq_group_pending, wsq_pool_wait_for(pool, 0)
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
- *                                  On the main thread, without others: recipes/main_polls.c
+ *                                  In a program without other threads: recipes/main_polls.c
  *     use epoll, libuv, GLib?      the task returns WSQ_PENDING, and the loop calls wsq_wake, on
- *                                  any thread: recipes/epoll.c. Without a thread for the loop: a
- *                                  driver: recipes/uv.c, recipes/glib.c. To tell the loop that a
- *                                  task is done: uv_async_send, g_main_context_invoke
+ *                                  any thread: recipes/epoll.c. If the loop shall have no thread,
+ *                                  use a driver: recipes/uv.c, recipes/glib.c. To tell the loop
+ *                                  that a task is done: uv_async_send, g_main_context_invoke
  *     handle signals?              a thread that waits for them calls wsq, a handler must not:
  *                                  recipes/signals.c
  *     repeat every second?         a task that sets its next timer and returns WSQ_PENDING:
@@ -757,7 +772,7 @@
  *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
  *                                  later one is spawned
  *     run a graph again and again? wsq_graph: recipes/graph.c
- *     build a pipeline?            recipes/pipeline.c: a parallel stage between two in order
+ *     build a pipeline?            recipes/pipeline.c: a parallel stage between two ordered ones
  *     replace my thread pool?      WSQ_SHARED starts tasks in the order of a queue: recipes/queue.c
  *                                  (examples/wsq_queue.h: limits, counts, purge, pause, resize)
  *     prepare each thread?         a hook at WSQ_EVENT_START and _STOP; it can also name the thread
@@ -774,8 +789,8 @@
  *                                  wsq binds no thread to a core, a hook at WSQ_EVENT_START may
  *     free a task's memory?        when it is done, and no other thread waits for it or wakes it:
  *                                  MEMORY in >>guide. Or its function cancels its timers, frees it
- *                                  and returns WSQ_GONE: recipes/memory.c. WSQ_GONE also if the
- *                                  function hands it to another task that may free it
+ *                                  and returns WSQ_GONE: recipes/memory.c. It also returns WSQ_GONE
+ *                                  if it hands the task to another one that may free it
  *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang, a deadlock?     wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
@@ -785,13 +800,14 @@
  *                                  examples/trace.c draws a timeline
  *     stop a loop early?           wsq_loop_stop in the body (LOOPS in >>guide)
  *     nest loops?                  call wsq_for in a body, with the ctx that this body or task
- *                                  has got: recipes/nested.c
+ *                                  received: recipes/nested.c
  *     get the same sum each time?  wsq_reducer.fixed: the same bits, however many workers
  *     test without threads?        caller_runs: the test's own thread runs all tasks; with a seed,
  *                                  in the same order each time: recipes/deterministic.c
- *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
- *                                  task. End the threads that call, then wsq_pool_destroy
- *     hold a mutex in a task?      within one run: LOCKS in >>host
+ *     shut down under load?        wsq_pool_shutdown: later spawns get WSQ_ERR_CLOSED, and the task
+ *                                  stays the caller's. End the threads that call, then
+ *                                  wsq_pool_destroy
+ *     hold a mutex in a task?      only within one run of the task: LOCKS in >>host
  *     call fork()?                 the child may only destroy its copy of the pool, and make a new
  *                                  one: FORK() in >>guide
  *     use it in a library?         copy (vendor) wsq.h into it, and do not include it in a header
@@ -799,8 +815,8 @@
  *                                  WSQ_STATIC: LIBRARIES in >>host, recipes/library.c
  *     use C++ lambdas?             examples/wsq.hpp, a header to copy (C++17): lambdas, futures,
  *                                  exceptions, algorithms; coroutines: wsq_coroutine.hpp
- *     use MPI, foreign threads?    its callbacks spawn and wake, on any thread. One pinned task
- *                                  asks what must be asked: examples/mpi
+ *     use MPI, foreign threads?    callbacks of a library may spawn and wake, on any thread. One
+ *                                  pinned task polls what must be polled: examples/mpi
  *
  * Does it ...
  *
@@ -835,7 +851,7 @@
  * signals except those of faults (SIGSEGV, ...), SIGABRT and SIGPROF, so handlers run on the host's
  * own threads.
  *
- * A program that a task starts inherits what is blocked, SIGTERM and SIGINT too. Unblock them
+ * A program that a task starts inherits the blocked signals, SIGTERM and SIGINT too. Unblock them
  * between fork and exec, or by posix_spawnattr_setsigmask. For system() and popen(), unblock them
  * in the task before the call, and block them again after it (pthread_sigmask); or make these calls
  * on a thread outside.
@@ -851,14 +867,14 @@
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
  * must remember belongs in its struct. During a join or a wait, other work runs on the same thread:
  * jobs in a join; in a wait what it waits for, tasks pinned to the worker and, without a stand-in,
- * any task. That work may change the variable, and what an array holds for this wsq_worker_index.
- * And a thread outside may run a task that it waits for (WAITING). If your pinned tasks set the
- * variable on each worker, it is not set there. A hook at WSQ_EVENT_START prevents this.
+ * any task. That work may change the variable, and the array element of this wsq_worker_index. And
+ * a thread outside may run a task that it waits for (WAITING). If your pinned tasks set the
+ * variable on each worker, it is not set on that thread. A hook at WSQ_EVENT_START prevents this.
  *
- * EXIT. Call wsq_pool_destroy before main returns or exit() is called: the workers would go on, and
- * use objects that the exit handlers destroy. A task may call exit(), and the process ends; but the
- * exit handlers must not wait for the pool, because the task that called never returns. _Exit and
- * abort() are always safe. A library that may be unloaded destroys its pools first.
+ * EXIT. Call wsq_pool_destroy before main returns or exit() is called. Otherwise the workers go on,
+ * and use objects that the exit handlers destroy. A task may call exit(), and the process ends; but
+ * the exit handlers must not wait for the pool, because the task that called never returns. _Exit
+ * and abort() are always safe. A library that may be unloaded destroys its pools first.
  *
  * LIBRARIES. A shared library or plugin may bring its own copy of wsq.h, of any version and with
  * any macros of >>macros. gcc and clang hide the functions, so the copies of two libraries in one
@@ -867,10 +883,10 @@
  * no wsq_pool.
  *
  * A static library shares the copy of the program that it is linked into, where one file defines
- * WSQ_IMPLEMENTATION; a second one is a "multiple definition". A library that shall have its own
- * copy uses wsq in one file, with WSQ_STATIC, or is hidden (`ld -r -o all.o one.o two.o && objcopy
- * --localize-hidden all.o`, GNU). If several libraries shall share pools, build one shared library
- * that exports wsq: compile it and its users with the same macros and
+ * WSQ_IMPLEMENTATION; a second definition is a "multiple definition". A library that shall have
+ * its own copy uses wsq in one file, with WSQ_STATIC, or is hidden (`ld -r -o all.o one.o two.o &&
+ * objcopy --localize-hidden all.o`, GNU). If several libraries shall share pools, build one shared
+ * library that exports wsq: compile it and its users with the same macros and
  * -DWSQ_API='extern __attribute__((visibility("default")))', in C++ extern "C".
  *
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
@@ -889,14 +905,14 @@
  *     one worker       the process may use one core only (affinity, a cgroup's quota), or
  *                      wsq_config.workers is 1
  *     too little work  a sleeping worker needs about 5 to 20 us to begin. Work that is over by then
- *                      never needs it
+ *                      never gets a second worker
  *     one long task    a task is not cut. Split it: wsq_for, wsq_fork, or more tasks
  *     a long job       jobs are published at a fork or join of their owner. A job that computes for
  *                      long between two of them keeps what it has forked: fork deeper, or loop with
  *                      wsq_for
  *     messages         a woken task runs on the worker that woke it, where its data is. A chain of
  *                      wakes stays there, unless tasks take 3 us or more on average
- *     pinned tasks     wsq_spawn_on leaves no choice
+ *     pinned tasks     only the worker that wsq_spawn_on names may run them
  *     a lock           all workers wait for one mutex, one by one: perf, or the trace, shows gaps
  *     blocked workers  calls that block without wsq_block_begin hold their workers
  *     no threads       caller_runs, or a lend_only pool with one thread
@@ -959,7 +975,7 @@
  *                               made from another, wsq_group_set_parent
  *     time.AfterFunc, Reset     wsq_timer_set; Stop: wsq_timer_cancel
  *     runtime.Gosched           WSQ_YIELD
- *     a blocking system call    wsq_block_begin, wsq_block_end: here you say so yourself
+ *     a blocking system call    wsq_block_begin, wsq_block_end around the call
  *     GOMAXPROCS                wsq_config.workers
  *
  * libuv:
@@ -968,7 +984,7 @@
  *                                  own future, which wsq_submit stores before the function starts
  *     the queue's order            wsq_config.order: WSQ_SHARED, where requests may block
  *     slow requests, at most half  recipes/limit.c
- *     the threads take turns       no: the same worker is woken again, as long as one suffices
+ *     the threads take turns       they do not: the same worker is woken again, while one suffices
  *     few cores beside the loop    wsq_config.spin_ns: WSQ_SPIN_OFF gives cores back sooner, but
  *                                  makes single requests slower
  *     uv_timer_start, _stop        wsq_timer_set, wsq_timer_cancel
@@ -979,8 +995,8 @@
  *
  * wsq runs wherever gcc or clang has POSIX threads, and with MinGW-w64 on Windows 8 and later; on
  * 32 or 64 bits, in either byte order. The declarations are C99, the implementation is C99 or
- * C++11. Other compilers need C11 with stdatomic.h: Microsoft's cl takes it so (C only, /std:c11
- * /experimental:c11atomics), and clang-cl takes both languages. Neither has been run.
+ * C++11. Other compilers need C11 with stdatomic.h. Microsoft's cl compiles it that way (C only,
+ * /std:c11 /experimental:c11atomics), clang-cl does so with both languages. Neither has been run.
  *
  * Threads sleep in the kernel on Linux, Windows, FreeBSD, OpenBSD, DragonFly, macOS 14.4 and in
  * WebAssembly, elsewhere on mutexes and conditions. README.md says what has been run where. For
@@ -1017,7 +1033,7 @@
 
 #define WSQ_VERSION 3000000 /* major * 1000000 + minor * 1000 + patch */
 
-/* What wsq.h needs. One clear sentence here, before a compiler prints a hundred errors. */
+/* Checks what wsq.h needs, so that the user reads one clear sentence, not a hundred errors. */
 #if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
 #error "wsq.h needs C++11 or later (-std=c++11); this is older C++"
 #elif !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
@@ -1045,8 +1061,8 @@
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Hides the functions: each library and program has its own copy of wsq, and another one's may have
- * other macros or be another version. */
+/* Hides the functions, because each library and program has its own copy of wsq. Another copy may
+ * have other macros, or be another version. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32) && !defined(__CYGWIN__)
 #define WSQI_OWN __attribute__((__visibility__("hidden")))
 #else
@@ -1097,7 +1113,7 @@
 #endif
 #endif
 
-/* Slots of one ring. Inherited from Tokio; the tests run 2 and 4. */
+/* How many items a ring has room for. Inherited from Tokio; the tests also run with 2 and 4. */
 #ifndef WSQ_RING_CAPACITY
 #define WSQ_RING_CAPACITY 256
 #endif
@@ -1148,7 +1164,7 @@
 #define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WSQI_UNUSED __attribute__((__unused__))
 #define WSQI_COLD __attribute__((__cold__, __noinline__))
-#define WSQI_HOT static inline __attribute__((__always_inline__)) /* the worker's loop: no calls */
+#define WSQI_HOT static inline __attribute__((__always_inline__)) /* steps of the worker's loop */
 #else
 #if defined(__cplusplus)
 #define WSQI_ALIGNED(n) alignas(n)
@@ -1168,15 +1184,15 @@
  * its order. A WSQ_ATOMIC_HEADER replaces them all (for a model checker or another compiler).
  *
  *   wsqi_a32, wsqi_a64, wsqi_aptr        a struct whose member is v: plain access does not compile
- *   wsqi_load_rlx/acq/sc(p)              the value
+ *   wsqi_load_rlx/acq/sc(p)              returns the value
  *   wsqi_store_rlx/rel/sc(p, value)
- *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       the former value
- *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel     the former value
- *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if it stored the value; a
- *                                        failed one is a relaxed load
+ *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       returns the former value
+ *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel   return the former value
+ *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; returns true if it stored the
+ *                                        value; otherwise it was only a relaxed load
  *   wsqi_load_own(p), and other suffixes    relaxed, and the suffix says why that is enough:
  *       _own     only this thread writes the word
- *       _fenced  a full barrier just before orders the access; its label stands there
+ *       _fenced  a full barrier just before orders the access, and has the label
  *       _hint    the value is only a guess, and is checked again before it matters
  *       _stat    a statistic
  *       _locked  a lock orders the access
@@ -1187,7 +1203,7 @@
  *
  *   WSQI_OPAQUE(pointer)                 optional: see >>inline
  *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that passes from thread to thread.
- *                                        The words above order it, and a tester checks that
+ *                                        The atomic words order it, and test/explore checks that
  * -------------------------------------------------------------------------- */
 #if defined(WSQ_ATOMIC_HEADER)
 #include WSQ_ATOMIC_HEADER
