@@ -1295,33 +1295,34 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
  * >>types
  * ========================================================================== */
 
-/* What most functions return. A failure is a negative value, and a call that fails changes nothing
- * but what its contract names. wsq_result_string names a result in words. */
+/* The result of most functions. A failure is a negative value. A call that fails changes nothing,
+ * except what its contract names. wsq_result_string names a result in words. */
 typedef enum wsq_result {
     WSQ_OK = 0,             /* the call did what its contract says */
     WSQ_ERR_MEMORY = -1,    /* the allocator returned NULL */
-    WSQ_ERR_INVALID = -2,   /* an argument is wrong, or an object is in a state that forbids it */
+    WSQ_ERR_INVALID = -2,   /* an argument is wrong, or an object's state forbids the call */
     WSQ_ERR_THREAD = -3,    /* the system did not start a thread */
     WSQ_ERR_CLOSED = -4,    /* the pool is shutting down and takes no more work */
     WSQ_ERR_TIMEOUT = -5,   /* the time was up before the event came */
-    WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process, this is a child of fork() */
+    WSQ_ERR_FORKED = -6,    /* the caller is in a child of fork(); the pool is the parent's */
     WSQ_ERR_CANCELLED = -7  /* the task, group, future or pool was cancelled */
 } wsq_result;
 
 /* A pool of workers. wsq_pool_create allocates one and wsq_pool_destroy frees it; between the two
  * any thread may use it. */
 typedef struct wsq_pool wsq_pool;
-/* The handle of a call that wsq_submit has queued. The pool owns its memory. The handle must go to
- * wsq_future_get or to wsq_future_drop, once; after that it is invalid. */
+/* The handle of a call that wsq_submit has queued. The pool owns the memory behind the handle. The
+ * handle must go to wsq_future_get or to wsq_future_drop, once; after that it is invalid. */
 typedef struct wsq_future wsq_future;
 
-struct wsq_task; /* defined below, with their contracts */
+struct wsq_task; /* these three types are defined below, with their contracts */
 struct wsq_job;
 struct wsq_allocator;
 typedef struct wsqi_worker wsqi_worker;
 
-/* The context: where the next fork puts its job on the worker's job stack. Every function that the
- * scheduler calls receives one, and passes it on to the functions that it calls. It is valid on the
+/* The context: where the next fork puts its job on the worker's job stack. The function of a task,
+ * a job, a run or a loop receives a context, and passes it on to the functions that it calls. (The
+ * functions of wsq_go and wsq_submit, cleanups and hooks get none.) A context is valid on the
  * thread that received it, until the function that received it returns. */
 typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
 
@@ -1331,9 +1332,9 @@ typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
  * It needs no pool. The caller owns the memory, which needs the alignment of WSQ_CACHELINE. The
  * members are for the scheduler. */
 typedef struct wsq_ring {
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]; owner and thieves, by CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]: owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
-    WSQI_ALIGNED(WSQ_CACHELINE) void *items[WSQ_RING_CAPACITY]; /* owner writes, claimant reads */
+    WSQI_ALIGNED(WSQ_CACHELINE) void *items[WSQ_RING_CAPACITY]; /* owner writes, thieves read */
 } wsq_ring;
 
 typedef struct wsqi_array wsqi_array;
@@ -1341,16 +1342,16 @@ typedef struct wsqi_array wsqi_array;
  * needs no pool. The caller owns the struct, which needs the alignment of WSQ_CACHELINE; the deque
  * owns its array, which wsq_deque_fini frees. The members are for the scheduler. */
 typedef struct wsq_deque {
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item, by
-                                                  * CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves write by CAS, and so does the owner when
+                                                  * it takes the last item */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
     wsqi_aptr array;                             /* owner writes, thieves read */
-    const struct wsq_allocator *allocator;       /* before start only */
+    const struct wsq_allocator *allocator;       /* set once, before the deque is shared */
 } wsq_deque;
 
-/* What wsq_deque_steal found. */
+/* The result of wsq_deque_steal. */
 typedef enum wsq_steal {
-    WSQ_STEAL_OK,    /* an item */
+    WSQ_STEAL_OK,    /* the caller has taken an item */
     WSQ_STEAL_EMPTY, /* the deque was empty */
     WSQ_STEAL_LOST   /* another thread took the item first: a second attempt may succeed */
 } wsq_steal;
@@ -1364,21 +1365,21 @@ typedef struct wsq_random { uint32_t one, two; } wsq_random;
 typedef struct wsq_tune {
     uint64_t average_ns, target_ns; /* the moving average of a task's time; the time that should
                                      * pass between two looks */
-    uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
+    uint32_t interval, min_interval, max_interval; /* tasks between two looks; bounds of interval */
 } wsq_tune;
 
 /* ---- the pool ---- */
 
-/* In which order the tasks that one thread has spawned start; see ORDER in >>guide. (Not a promise:
- * a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order while its tasks take 20
- * us or more on average, and fewer than 16 for each worker are waiting.) */
+/* The order in which a pool starts the tasks of one spawning thread; see ORDER in >>guide. (Without
+ * a promise, a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order while its
+ * tasks take 20 us or more on average, and fewer than 16 tasks for each worker are waiting.) */
 typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
-                * With one worker: exactly in the order of the spawns */
+                * With one worker, tasks start exactly in the order of their spawns */
     WSQ_LIFO,  /* each worker has a deque for what it spawns or wakes, the newest first; thieves
-                * take the oldest. What yields or comes from outside lies in its ring */
-    WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns.
-                * No task is ever stolen from a worker; jobs are, as in every pool */
+                * take the oldest. Tasks that yield or come from outside lie in its ring */
+    WSQ_SHARED /* all workers take from the global queue, so tasks start exactly in the order of
+                * their spawns. No task is ever stolen from a worker; jobs are, as in every pool */
 } wsq_order;
 
 /* What a shutdown does with the work that is left. */
@@ -1389,9 +1390,9 @@ typedef enum wsq_shutdown {
 
 /* Where a pool gets its memory. Both functions are called from any thread, also from several at the
  * same time, and must not call the pool. The struct is copied; what `user` points to is the
- * caller's and must outlive the pool. Do not return huge pages: a block uses only its first few KiB
- * and what its jobs take. (On Linux, without your own allocator or WSQ_MALLOC, blocks come from
- * mmap, without huge pages.) */
+ * caller's and must outlive the pool. Do not return huge pages, because a worker uses only a small
+ * part of its block (WSQ_BLOCK_SIZE): the first few KiB, and what its jobs take. (On Linux, without
+ * your own allocator or WSQ_MALLOC, blocks come from mmap, without huge pages.) */
 typedef struct wsq_allocator {
     /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL if there is
      * no memory. */
@@ -1401,8 +1402,8 @@ typedef struct wsq_allocator {
     void *user; /* the last argument of both */
 } wsq_allocator;
 
-/* What happened: an argument of the hook, beside `subject` and `value`. These two are NULL and 0
- * where the event's line does not name them. */
+/* The event that a hook reports. The hook's other arguments, `subject` and `value`, are NULL and 0
+ * unless the event's line here names them. */
 typedef enum wsq_event {
     WSQ_EVENT_START,      /* a worker's thread begins */
     WSQ_EVENT_STOP,       /* a worker's thread ends */
@@ -1410,8 +1411,8 @@ typedef enum wsq_event {
     WSQ_EVENT_UNPARK,     /* the worker is awake again */
     WSQ_EVENT_TASK_BEGIN, /* a function is about to be called; subject: the wsq_task, the stolen
                            * wsq_job, or NULL for the function of wsq_run */
-    WSQ_EVENT_TASK_END,   /* the function returned; subject: the same address, whose memory may be
-                           * gone; value: the wsq_poll of a task */
+    WSQ_EVENT_TASK_END,   /* the function returned; subject: the address that TASK_BEGIN gave, whose
+                           * memory may be freed by now; value: the wsq_poll of a task */
     WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
                            * victim's index */
     WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
@@ -1424,13 +1425,13 @@ typedef enum wsq_event {
     WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
                            * wsq_future or stolen wsq_job that it waits for, or NULL in
                            * wsq_block_begin */
-    WSQ_EVENT_UNBLOCK     /* the function goes on; subject: the same address, whose memory may be
-                           * gone */
+    WSQ_EVENT_UNBLOCK     /* the function goes on; subject: the address that BLOCK gave, whose
+                           * memory may be freed by now */
 } wsq_event;
 
 /* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
 typedef enum wsq_cause {
-    WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
+    WSQ_CAUSE_WAKE,  /* the thread that reports the event called wsq_wake or wsq_task_cancel */
     WSQ_CAUSE_TIMER, /* the time of a wsq_timer has come */
     WSQ_CAUSE_AFTER, /* the last task, group or future that the task came after has ended */
     WSQ_CAUSE_EARLY  /* a wake came while the task ran, and its run has now ended */
@@ -1438,68 +1439,72 @@ typedef enum wsq_cause {
 
 /* Functions that observe a pool (wsq_config.hooks). `event` is called often, and on several threads
  * at the same time. `worker` is the index (>>words) of the thread that calls it, or WSQ_OUTSIDE on
- * a thread outside that spawns, wakes or cancels. `event` must not spawn, wait, wake or free a
- * future. The struct is copied; what `user` points to is the caller's and must outlive the pool. */
+ * a thread outside that spawns, wakes or cancels. `event` must not spawn or wake a task, wait, or
+ * free a future. The struct is copied; what `user` points to is the caller's and must outlive the
+ * pool. */
 typedef struct wsq_hooks {
-    /* This is called at each event. NULL: no such calls. */
+    /* This is called at each event that `events` selects. May be NULL. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
     void *user; /* the first argument of both functions */
     /* This returns the name of the function at an address, for wsq_pool_dump, or NULL if it knows
      * no name. It is called on the thread that dumps. May be NULL. */
     const char *(*name)(void *user, uintptr_t function);
-    uint32_t events; /* what `event` is called for: a sum of 1u << WSQ_EVENT_...; 0: everything */
+    uint32_t events; /* which events are reported: a sum of 1u << WSQ_EVENT_...; 0: all */
 } wsq_hooks;
 
 /* Tells a pool which workers are near each other, where the system does not say it. */
 typedef struct wsq_topology {
     /* This returns the place where the worker with this index runs at this moment. The upper 16
-     * bits number the NUMA node; the lower 16 number the group of cores in it that share a cache.
-     * It is called on the worker's own thread, each time the worker looks for work elsewhere. */
+     * bits are the number of the NUMA node. The lower 16 are the number, within that node, of the
+     * group of cores that share a cache. It is called on the worker's own thread, each time the
+     * worker looks for work elsewhere. */
     uint32_t (*place)(unsigned worker, void *user);
     void *user; /* the last argument of place */
 } wsq_topology;
 
 /* Functions with which an idle thread of the pool waits for outside events: for sockets, a GUI...;
- * see DRIVER in >>guide. Only one thread at a time is inside `wait` or `dispatch`, and it sees what
- * the last one there has written. No function may be NULL. */
+ * see DRIVER in >>guide. Only one thread at a time is inside `wait` or `dispatch`, and this thread
+ * sees what the thread before it has written there. No function may be NULL. */
 typedef struct wsq_driver {
     /* This waits for events, but not longer than the time-out (WSQ_FOREVER: without end; 0: it only
-     * looks). It may return early, for any reason. It calls nothing of wsq. True: dispatch has
-     * something to do. */
+     * looks). It may return early, for any reason. It must call nothing of wsq. It returns true if
+     * there are events to dispatch. */
     bool (*wait)(uint64_t timeout_ns, void *user);
-    /* The same thread calls this when wait has returned true, unless the pool is over by then. It
-     * calls wsq_wake or wsq_spawn for each event. A wait in it returns WSQ_ERR_INVALID. */
+    /* The thread that was in `wait` calls this when `wait` has returned true, unless the pool has
+     * ended by then. This calls wsq_wake or wsq_spawn for each event. If it calls wsq_task_wait or
+     * another wait, that returns WSQ_ERR_INVALID. */
     void (*dispatch)(wsq_pool *pool, void *user);
-    /* Any thread calls this: the wait that is under way, or else the next one, shall return soon.
-     * It may come late, or more than once. */
+    /* Any thread calls this, to let the `wait` that is under way, or else the next one, return
+     * soon. The call may come late, or more than once. */
     void (*interrupt)(void *user);
-    void *user; /* the last argument of the three; it stays valid until the pool is destroyed */
+    void *user; /* the last argument of the three; it must stay valid until the pool is destroyed */
 } wsq_driver;
 
 /* The options of a pool. A zeroed struct asks for the default of every member. */
 typedef struct wsq_config {
     unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
                                  * each usable core (affinity and cgroup quota are respected), or
-                                 * one with caller_runs. Note that n - 1, for "all but this
-                                 * thread", is 0 if n is 1, and 0 means all cores */
+                                 * one with caller_runs. Beware of "cores - 1": with one core that
+                                 * is 0, which means all cores */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks, and
-                                 * their stacks bound nested waits: WAITING in >>guide */
+                                 * their stacks limit how deep waits nest: WAITING in >>guide */
     bool lend_only;             /* true: the pool starts no threads; wsq_worker_enter lends them */
-    uint64_t seed;              /* of the random choice of victims; 0: from the clock */
-    uint64_t park_timeout_ns;   /* a worker that has slept this long looks for lost tasks, which
-                                 * wsq_stats.rescued counts; 0: never */
+    uint64_t seed;              /* seed of the random choice of victims; 0: taken from the clock */
+    uint64_t park_timeout_ns;   /* a worker that has slept this long looks for tasks whose wake-up
+                                 * was lost (wsq_stats.rescued); 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
-                                 * work before it sleeps; 0: about 15 us (on one processor it looks
-                                 * twice), less if recent searches found nothing, or if half of the
-                                 * workers were woken and still search; WSQ_SPIN_OFF: it looks once.
-                                 * It also looks once after a thread outside has run a task in its
-                                 * wait. But if these runs follow each other within 60 us, and
-                                 * spin_ns is 0 or at least 60 us, one worker looks for 60 us after
-                                 * each. (How long a thread outside looks: WAITING in >>guide) */
+                                 * work before it sleeps; WSQ_SPIN_OFF: it looks once; 0: about 15
+                                 * us (on one processor it looks twice), but less if recent searches
+                                 * found nothing, or if half of the workers were woken and still
+                                 * search. A worker also looks only once if a thread outside has
+                                 * just run the task that it waited for. But if that happens again
+                                 * within 60 us, and spin_ns is 0 or at least 60 us, one worker
+                                 * looks for 60 us each time. (How long a thread outside looks:
+                                 * WAITING in >>guide) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1509,8 +1514,8 @@ typedef struct wsq_config {
     wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default. It
                                  * bounds nested waits, also with lend_only: WAITING in >>guide */
-    const char *name;           /* its threads are called name-0, name-1 and so on: at most 15
-                                 * bytes, so a longer name is cut; NULL: "wsq" */
+    const char *name;           /* the pool's threads are called name-0, name-1 and so on, in at
+                                 * most 15 bytes, so a longer name is cut; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
     const wsq_topology *topology;   /* copied; NULL: as Linux says; on other systems all are near */
@@ -1519,9 +1524,9 @@ typedef struct wsq_config {
                                      * every spawn, wake, run and end then takes one lock */
 } wsq_config;
 
-/* What wsq_worker_stats and wsq_pool_stats report. The last three describe this moment; all others
- * are counts since the pool was created. With WSQ_NO_STATS the scheduler counts only what it needs
- * itself. */
+/* The numbers that wsq_worker_stats and wsq_pool_stats report. The last three members describe the
+ * moment of the call; all others are counts since the pool was created. With WSQ_NO_STATS the
+ * scheduler counts only what it needs itself. */
 typedef struct wsq_stats {
     uint64_t spawned;        /* tasks that this worker spawned */
     uint64_t run;            /* calls of a task's function */
@@ -1538,12 +1543,13 @@ typedef struct wsq_stats {
     uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
-    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups; should be 0.
-                              * (With a min_interval so large that a turn takes longer than the
-                              * time-out, also tasks that only waited for their turn) */
+    uint64_t rescued;        /* how often only park_timeout_ns found a queued task, because a
+                              * wake-up was lost; should be 0. (Also a task that only waited for its
+                              * turn, if min_interval is so large that the turn comes after the
+                              * time-out) */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
-    uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
+    uint64_t joins_parked;   /* joins that slept because a thief still ran their job */
     uint64_t average_task_ns; /* moving average of the time per task; of a pool: the mean */
     uint64_t interval;        /* tasks between two looks at the global queue; of a pool: the mean */
     uint64_t queue_depth;     /* tasks in the worker's own queue at this moment */
@@ -1554,8 +1560,8 @@ typedef struct wsq_stats {
 /* What a task's function returns: what becomes of the task. */
 typedef enum wsq_poll {
     WSQ_DONE,    /* the task is finished: its waiters wake, and its memory is the caller's again */
-    WSQ_PENDING, /* the task waits, and runs again after a wsq_wake. A wake during this run
-                  * counts */
+    WSQ_PENDING, /* the task waits, and runs again after a wsq_wake, also if the wake came during
+                  * this run */
     WSQ_YIELD,   /* the task has more to do, and runs again after others had their turn */
     WSQ_GONE     /* the task is finished, and its function has given its memory away: nobody may
                   * wait for it or wake it, and no task may come after it */
@@ -1583,24 +1589,24 @@ typedef enum wsq_priority {
 typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* written before the spawn; called when the task is cancelled */
-    struct wsq_task *next;  /* the thread that has the task in a queue writes */
-    wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
-    wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>after */
-    wsqi_a32 state;         /* any thread, by read-modify-write; see >>task */
+    struct wsq_task *next;  /* the next task of a chain; the thread that builds the chain writes */
+    wsqi_aptr pool;         /* its wsq_pool, or 1 + its group's address; the spawn writes */
+    wsqi_aptr after;        /* the list of edges to its successors, newest first; see >>after */
+    wsqi_a32 state;         /* any thread writes, mostly by read-modify-write; see >>task */
     wsqi_a32 flags;         /* the spawning thread, or the task itself, writes: WSQI_FLAG_* */
 } wsq_task;
 
-/* A place in a list whose end is linked to its beginning; see >>timer. */
+/* An element of a doubly linked, circular list; see >>timer. */
 typedef struct wsqi_link { struct wsqi_link *next, *prev; } wsqi_link;
 
 /* A timer wakes a task later; see wsq_timer_set. The caller owns the memory. A zeroed timer is not
  * set. The memory may go when the timer has woken the task or wsq_timer_cancel has returned. The
  * members are for the scheduler. */
 typedef struct wsq_timer {
-    wsqi_aptr timers; /* where it is set; that plus 1: it has fired; NULL: neither */
-    wsqi_link link;   /* this and the rest are under the lock of `timers` */
-    uint64_t at;      /* ns of the clock */
-    wsq_task *task;   /* which it wakes */
+    wsqi_aptr timers; /* where it is set (wsqi_timers); 1 + that: it has fired; NULL: neither */
+    wsqi_link link;   /* the lock in `timers` guards this and the members below */
+    uint64_t at;      /* when it is due, in ns of the clock */
+    wsq_task *task;   /* the task that it wakes */
 } wsq_timer;
 
 /* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
@@ -1608,22 +1614,23 @@ typedef struct wsq_timer {
  * later task starts. */
 typedef struct wsq_edge {
     wsq_task *task;        /* wsq_task_after writes, before the edge is linked */
-    struct wsq_edge *next; /* the next in the predecessor's `after` */
+    struct wsq_edge *next; /* the next edge in the predecessor's list `after` */
 } wsq_edge;
 
-/* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
- * sets it up. The caller may free it when no task of the group is left. That is known when
- * wsq_group_wait has returned WSQ_OK or WSQ_ERR_CANCELLED, wsq_group_pending has returned 0, a task
- * of wsq_group_then has started, or the pool has been waited for or shut down. One case is
- * different: in a WSQ_CANCEL shutdown, a task that was pending or held needs the group until it is
- * woken (wsq_group_pending counts it). Keep the group, too, while a thread waits for a single task
- * of it, or a task that comes after one of its tasks is held. The members are for the scheduler. */
+/* A set of tasks that are waited for, or cancelled, together. The caller owns the memory, and
+ * wsq_group_init sets the group up. The caller may free the group when no task of it is left. That
+ * is known when wsq_group_wait has returned WSQ_OK or WSQ_ERR_CANCELLED, wsq_group_pending has
+ * returned 0, a task of wsq_group_then has started, or the pool has been waited for or shut down.
+ * One case is different: in a WSQ_CANCEL shutdown, a task that was pending or held needs the group
+ * until it is woken (wsq_group_pending counts it). Also keep the group while a thread waits for a
+ * single task of it, and while a held task comes after one of its tasks. The members are for the
+ * scheduler. */
 typedef struct wsq_group {
-    /* any thread writes: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
+    /* how many tasks are not done, times WSQI_GROUP_TASK, plus WSQI_GROUP_*; any thread writes */
     wsqi_a64 word;
-    char apart[WSQ_CACHELINE]; /* padding, not alignment: so a group may come from malloc */
-    /* read by every task, and rarely written */
-    wsqi_a32 cancelled; /* 1: cancelled, until wsq_group_init; WSQI_GROUP_BELOW: as the parent */
+    char apart[WSQ_CACHELINE]; /* padding instead of alignment, so a group may come from malloc */
+    /* the members below are read by every task, and rarely written */
+    wsqi_a32 cancelled; /* 1: cancelled, until wsq_group_init; WSQI_GROUP_BELOW: if its parent is */
     wsqi_a32 error;     /* the first error; 0: none */
     wsqi_aptr then;     /* tasks that start when the group is done, linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
@@ -1631,28 +1638,28 @@ typedef struct wsq_group {
 } wsq_group;
 
 /* A graph of tasks that runs again and again. The caller owns its memory and that of its nodes and
- * edges. All must stay while the graph runs. Wait for a run, or cancel it, by `group`; the other
- * members are for the scheduler. */
+ * edges. All must stay while the graph runs. Use `group` to wait for a run or to cancel it; the
+ * other members are for the scheduler. */
 typedef struct wsq_graph {
-    wsq_group group;        /* of all nodes: wsq_group_wait, _then, _cancel, _error... */
-    struct wsq_node *first; /* the newest of all nodes */
-    struct wsq_node *start; /* once `checked`: the first node that follows no other */
+    wsq_group group;        /* the group of all nodes, for wsq_group_wait, _then, _cancel... */
+    struct wsq_node *first; /* the node that was added last */
+    struct wsq_node *start; /* once `checked` is true: the first node without predecessors */
     uint64_t count;         /* how many nodes there are */
-    bool checked;           /* no nodes follow each other in a circle */
+    bool checked;           /* true: a check found no nodes that follow each other in a circle */
 } wsq_graph;
 
-/* A task of a wsq_graph, in a struct of the caller's, as a wsq_task is. The members are for the
- * scheduler; wsq_task_set_priority, _worker and _cleanup may be used on `task`. */
+/* A task of a wsq_graph. Like a wsq_task, it is a member of a struct of the caller's. The members
+ * are for the scheduler; but wsq_task_set_priority, _worker and _cleanup may be used on `task`. */
 typedef struct wsq_node {
     wsq_task task;         /* wsq_graph_add sets it up */
-    wsq_edge *edges;       /* to the nodes that follow */
+    wsq_edge *edges;       /* the edges to the nodes that follow this one */
     struct wsq_node *next; /* the next node of the graph */
-    struct wsq_node *next_start; /* the next node that follows no other */
+    struct wsq_node *next_start; /* the next node without predecessors */
     uint32_t predecessors; /* how many nodes it follows */
-    wsqi_a32 left;         /* how many of these are not done; the thread that ends one writes */
+    wsqi_a32 left;         /* how many predecessors are not done; a thread that ends one writes */
 } wsq_node;
 
-/* A function, because gcc's -Wstrict-aliasing=1 warns about a cast of the difference. */
+/* This is a function, because gcc's -Wstrict-aliasing=1 warns if a macro casts the difference. */
 static inline void *wsqi_container(char *member, size_t offset) { return member - offset; }
 
 /* The address of the struct of type `type` whose member `member` is at `pointer`. */
@@ -1661,21 +1668,22 @@ static inline void *wsqi_container(char *member, size_t offset) { return member 
 
 /* ---- jobs ---- */
 
-/* A job's function. It receives the job, and wsq_container_of leads from there to the struct around
- * it: that holds the arguments, and takes the result. */
+/* A job's function. It receives the job. wsq_container_of leads to the struct around the job, which
+ * holds the arguments and takes the result. */
 typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
 
 /* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
  * wsq_reclaim in the same function. The members are for the scheduler. */
 typedef struct wsq_job {
     wsq_job_fn fn;  /* wsq_fork writes */
-    wsqi_a32 done;  /* WSQI_JOB_*; set when the job is published; see >>forkjoin */
+    wsqi_a32 done;  /* a WSQI_JOB_* value, once the job is published; see >>forkjoin */
     wsqi_a32 thief; /* 1 + index of the worker that took the job; a hint for the join */
 } wsq_job;
 
-/* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
- * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
- * on several threads at the same time, each on its own partial result. */
+/* How wsq_reduce computes its result. Its functions run on several threads at the same time, each
+ * on a partial result of its own. The first partial result is the caller's `result`, into which the
+ * others are combined in the end. These are memory of the scheduler's, `size` bytes each, on cache
+ * lines of their own. */
 typedef struct wsq_reducer {
     size_t size; /* bytes of one partial result */
     /* This stores the identity of `combine` (0 for a sum) in *partial. */
@@ -1694,7 +1702,7 @@ typedef struct wsq_reducer {
 
 /* ==========================================================================
  * >>api: "any thread" means any thread of the process, workers included, but no signal handler.
- * `self` in place of the first name means that only the owner may call.
+ * An argument that is named `self` means that only the owner of that object may call the function.
  * ========================================================================== */
 
 /* ---- words for results ---- */
@@ -1708,22 +1716,22 @@ WSQ_API const char *wsq_result_string(wsq_result result);
 /* This makes the ring empty. The ring must not be shared yet. */
 WSQ_API void wsq_ring_init(wsq_ring *ring);
 
-/* The owner appends an item, which must not be NULL. It returns false if there is no room:
+/* The owner appends an item, which must not be NULL. The result is false if there is no room:
  * WSQ_RING_CAPACITY items are queued, or a thief has not finished copying old ones. */
 WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);
 
-/* The owner takes the oldest item. It returns NULL if the ring is empty. */
+/* The owner takes the oldest item. The result is NULL if the ring is empty. */
 WSQ_API void *wsq_ring_pop(wsq_ring *self);
 
-/* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items go to `out`,
- * oldest first, which must have room for them. This returns their number, or 0 if the ring is not
- * full or a thief is at work; then nothing has changed. */
+/* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items go to `out`, which
+ * must have room for them, the oldest of them first. This returns their number. If the ring is not
+ * full, or a thief is copying from it, this returns 0 and changes nothing. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
 
 /* The owner of `self` takes the older half of the victim's items, rounded up, as far as there is
- * room: the oldest is returned, the others are appended to `self`. The victim is another ring. NULL
- * means that there is nothing for the caller now: the victim is empty, another thief is at work, or
- * a race was lost. */
+ * room: this returns the oldest, and appends the others to `self`. The victim must be another ring.
+ * NULL means that there is nothing for the caller now: the victim is empty, another thief is at
+ * work, or a race was lost. */
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);
 
 /* This returns how many items are queued. Any thread may call this. The number is a snapshot; 0
@@ -1732,9 +1740,9 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring);
 
 /* ---- a deque: last in, first out for its owner, grows ---- */
 
-/* This makes the deque empty, with room for `capacity` items before it grows, from WSQ_MALLOC. The
+/* This makes the deque empty. Its first array, from WSQ_MALLOC, has room for `capacity` items. The
  * deque must not be shared yet.
- * WSQ_ERR_INVALID: `capacity` is not a power of two.
+ * WSQ_ERR_INVALID: `capacity` is not a power of two, or the deque is NULL.
  * WSQ_ERR_MEMORY: there is no memory, and the deque must not be used. */
 WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity);
 
@@ -1747,7 +1755,7 @@ WSQ_API void wsq_deque_fini(wsq_deque *deque);
  * WSQ_ERR_MEMORY: it cannot grow, and nothing has changed. */
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item);
 
-/* The owner takes the newest item. It returns NULL if the deque is empty. */
+/* The owner takes the newest item. The result is NULL if the deque is empty. */
 WSQ_API void *wsq_deque_pop(wsq_deque *self);
 
 /* Any thread takes the oldest item, stores it in *item and returns WSQ_STEAL_OK. With
@@ -1772,13 +1780,13 @@ WSQ_API uint32_t wsq_random_next(wsq_random *random);
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
 /* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or
- * with their defaults if `config` is NULL. It must not be shared yet. It starts at 50 us per
- * task. */
+ * with their defaults if `config` is NULL. The tuner must not be shared yet. Until the first update
+ * it assumes 50 us per task. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
 
 /* This tells the tuner that `tasks` tasks took `elapsed_ns` nanoseconds, sleep excluded. It returns
- * the new interval: how many tasks fit into the target. The average moves by a tenth of the
- * difference. One thread at a time may call this. */
+ * the new interval: how many tasks fit into the target. The new average is 0.9 of the old one plus
+ * 0.1 of this time per task. One thread at a time may call this. */
 WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks);
 
 /* ---- pools ---- */
@@ -1798,22 +1806,21 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
  * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn. The call also
  * waits for tasks that wait for a wake or for predecessors, however long that takes. But tasks that
  * other threads spawn meanwhile from wsq_run may be cancelled.
- * WSQ_CANCEL: what runs now returns, and what has not started is cancelled; a spawn inside a task
- * is refused, too, and that task stays the caller's. When nothing is left to do but a function
- * still waits for a task that is pending or held, or for a group with such tasks, that wait is
- * cancelled. A function that waits in another pool, or blocks, keeps its own pool from ending until
- * it goes on.
+ * WSQ_CANCEL: functions that run now return as usual, and tasks that have not started are
+ * cancelled. A spawn inside a task is refused, too, and the refused task stays the caller's. A
+ * function may still wait for a task that is pending or held, or for a group with such tasks. When
+ * nothing else is left to do, that wait is cancelled. A function that waits in another pool, or
+ * blocks, keeps its own pool from ending until it goes on.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is not a
  * wsq_shutdown, or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
 /* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
- * a call on the pool or on its tasks, groups or futures, or begin one. (A task that is done may
- * have been spawned by a call that has not returned yet on its own thread.) The pool's own threads
- * are no problem: their tasks are finished first. NULL is allowed. Inside one of the pool's own
- * tasks or runs it does nothing. In a child process after fork() it frees the child's copy of the
- * memory. */
+ * a call on the pool or on its tasks, groups or futures, or begin one. (When a task is done, the
+ * call that spawned it may not have returned yet on its own thread.) The pool's own threads are no
+ * problem: their tasks are finished first. NULL is allowed. Inside one of the pool's own tasks or
+ * runs this does nothing. In a child of fork() it frees the child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
 /* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that
@@ -1833,17 +1840,17 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 
-/* This changes wsq_config.spin_ns while the pool runs: for a hot phase, in which the workers stay
- * awake between two loops, and for its end. Workers that search hear of it at their next look, and
- * those that sleep when they are woken. It does nothing with caller_runs. Any thread may call
- * this. */
+/* This changes wsq_config.spin_ns while the pool runs: before a hot phase, so that the workers stay
+ * awake between two loops, and again at its end. A searching worker sees the change at its next
+ * look, and a sleeping one when it is woken. With caller_runs this does nothing. Any thread may
+ * call this. */
 WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns);
 
 /* This returns how many workers the pool has. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
-/* This returns how many elements an array needs that has one for each thread of the pool: more than
- * every index of the pool (>>words). It never changes. Any thread may call this. */
+/* This returns how many elements an array needs to have one for each thread of the pool. Every
+ * index of the pool (>>words) is smaller. The number never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
@@ -1858,22 +1865,23 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
  * index (wsq_worker_index). Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
 
-/* This writes a table to `file`: a row for each worker, one with a plus for each stand-in so far,
- * and one for the pool. Any thread may call this. */
+/* This writes a table to `file`: a row for each worker, a row with a plus for each stand-in so far,
+ * and a row for the pool. Any thread may call this. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
 
 /* This writes to `file` what the pool does, for a person to read: what each worker does and has
  * queued, how long the lanes are, which threads wait for what, which timers are set. With
  * wsq_config.list_tasks it also writes a line for each task that is spawned and not done (at most
  * 1000): whether it runs, waits for a wake, is held back by others or is queued, since when, and
- * its function, with the name that wsq_hooks gives it. A task that is inside a wait is said to run:
- * a line "wait" says for what its worker waits. This is how you find a forgotten wake.
+ * its function, with the name that wsq_hooks gives it. A task that is inside a wait is listed as
+ * running; a line "wait" says what its worker waits for. This is how you find a forgotten wake.
  * Without list_tasks it knows only how many tasks there are, because their memory is the caller's.
- * Any thread may call this, inside a task too, while the pool works or is stopping; but not a hook,
- * nor a signal handler. The pool goes on meanwhile: each line was true at some moment of the call,
- * and two lines may contradict each other. This reads no task's memory, so an address may belong to
- * a task that has ended since. A plus after a length stands for more tasks that were just pushed.
- * The pool's locks are taken one after the other, and none is held while this writes. */
+ * Any thread may call this, inside a task too, while the pool works or is stopping. A hook or a
+ * signal handler must not call it. The pool goes on meanwhile: each line was true at some moment of
+ * the call, and two lines may contradict each other. This reads no task's memory, so an address may
+ * belong to a task that has ended since. A plus after a length means that more tasks were just
+ * pushed, and are not counted yet. The pool's locks are taken one after the other, and none is held
+ * while this writes. */
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
 /* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
@@ -1915,9 +1923,9 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
 
 /* This queues the task: a worker will call its function soon. Any thread may call this. What the
  * caller wrote before is visible to the function. The task's memory must stay until the task is
- * done, and no thread waits for it, wakes it or cancels it any more; then it may also be spawned
- * again. A spawn needs no memory: if the queue of a WSQ_LIFO pool cannot grow, the task goes to the
- * global queue. After an error the task is unchanged.
+ * done, and no thread waits for it, wakes it or cancels it any more; then the task may also be
+ * spawned again. A spawn needs no memory: if the queue of a WSQ_LIFO pool cannot grow, the task
+ * goes to the global queue. After an error the task is unchanged.
  * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
  * or it is pinned to a worker that the pool lacks, or in a group of another pool; or an argument is
  * NULL.
@@ -1946,17 +1954,18 @@ WSQ_API void wsq_wake(wsq_task *task);
 WSQ_API bool wsq_task_done(const wsq_task *task);
 
 /* This sleeps until the task is done; then what it did is visible to the caller. Any thread may
- * call this. A worker that has the task in its own queue runs it here; otherwise the worker blocks,
- * another thread works in its place, and this one runs only tasks that are pinned to it. A thread
- * outside may run the task here, too, in place of a worker that sleeps, with the index of a guest.
+ * call this. A worker that has the task in its own queue runs it here. Otherwise the worker blocks,
+ * another thread works in its place, and the waiting worker runs only tasks that are pinned to it.
+ * A thread outside may run the task here, too, in place of a worker that sleeps, with the index of
+ * a guest.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
  * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
 /* This waits as wsq_task_wait does, but at most `timeout_ns` nanoseconds; 0 only looks, WSQ_FOREVER
- * is no limit. The caller does not run the task here, unless its pool has no stand-in left: then it
- * returns only after the end of what it runs.
+ * is no limit. The caller does not run the task here, unless the pool has no stand-in left. Then
+ * the caller runs whatever task comes, and returns only when that task has returned.
  * WSQ_ERR_TIMEOUT: the time was up first. The task goes on, so its memory must stay.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
@@ -1966,29 +1975,28 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
  * call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
 
-/* This sets how urgent the task is. The owner of the task may call it before the spawn; the task's
- * own function may call it too, for the runs after this one.
+/* This sets how urgent the task is. The owner of the task may call this before the spawn. The
+ * task's own function may call it, too, for the runs after the current one.
  * WSQ_ERR_INVALID: `priority` is not a wsq_priority, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 
-/* This pins the task, before its spawn: only the worker with this index runs it, from its next
- * spawn on, until this is called again; WSQ_ANY_WORKER: any worker. A spawn into a pool that has no
- * such worker fails. The owner of the task may call this, while the task is not spawned.
+/* This pins the task: from its next spawn on, only the worker with this index runs it, until this
+ * is called again. WSQ_ANY_WORKER: any worker may run it. A spawn into a pool that has no such
+ * worker fails. The owner of the task may call this, while the task is not spawned.
  * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether the task has
- * started. (Once the task has run, and yielded, it is like any other.) It costs two atomic
- * operations, 5 to 10 ns each: one in the spawn and one in the first run after it. The owner of the
- * task may call this, while the task is not spawned. */
+ * started. (Once the task has run and yielded, wsq_task_cancel no longer knows.) It costs two
+ * atomic operations, 5 to 10 ns each: one in the spawn and one in the first run after it. The owner
+ * of the task may call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
 
 /* This puts the task into a group, before its spawn; NULL: into no group. From then on wsq_spawn,
  * wsq_spawn_on and wsq_spawn_batch spawn it as wsq_group_spawn does. A spawn into another pool than
  * the group's fails. The owner of the task may call this, while the task is not spawned.
- * wsq_group_spawn moves a task that has a group to the new group; a task without a group
- * is in the new one for that spawn only. wsq_group_then and wsq_future_then take it out of its
- * group. */
+ * wsq_group_spawn moves a task that has a group to the new group; a task without a group is in the
+ * new one for that spawn only. wsq_group_then and wsq_future_then take a task out of its group. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. Call it before `task` is spawned, once
@@ -1996,10 +2004,10 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * not spawned yet. If a predecessor is cancelled, so is `task`. Any thread may call this, but only
  * one at a time for the same `task`.
  * Until `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
- * second time; it must not return WSQ_GONE. No thread may wait for an earlier run of `task` any
- * more. The predecessor may belong to another pool. If the pool of `task` is shut down meanwhile,
- * the end of the predecessor cancels `task`. The end of that pool waits for `task`, except after a
- * WSQ_CANCEL: then destroy that pool only after you have waited for the predecessor's pool.
+ * second time. The predecessor must not return WSQ_GONE. No thread may wait for an earlier run of
+ * `task` any more. The predecessor may belong to another pool. A WSQ_DRAIN of the pool of `task`
+ * waits until `task` has run. After a WSQ_CANCEL of that pool, the end of the predecessor cancels
+ * `task`, so wait for the predecessor's pool before you destroy the pool of `task`.
  * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 - 2 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
@@ -2018,17 +2026,17 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * timers that one worker, or one outside thread, has set fire in the order of their times.
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
- * before their memory goes. Any thread may call this, several also for one timer and one pool at
- * the same time. Before a timer that may be set goes to another pool, cancel it.
+ * before their memory goes. Any thread may call this, also several threads at the same time, even
+ * for one timer in one pool. Before a timer that may be set goes to another pool, cancel it.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
                                  uint64_t delay_ns);
 
-/* This takes the timer back. It returns true if the timer was set: it will not wake its task. It
- * returns false if the timer has woken its task, or was not set. In both cases the pool does not
- * use the timer any more, nor the task on its behalf. It takes the same short time however many
- * timers are set. Any thread may call this, until the timer's pool is destroyed. In a child of
+/* This takes the timer back. It returns true if the timer was set; then the timer will not wake its
+ * task. It returns false if the timer has woken its task, or was not set. In both cases the pool
+ * does not use the timer any more, nor the task on its behalf. It takes the same short time however
+ * many timers are set. Any thread may call this, until the timer's pool is destroyed. In a child of
  * fork() it returns false. */
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer);
 
@@ -2038,16 +2046,17 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer);
 WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 
 /* This cancels the task. If the task has not started, waits for a wake, or comes after others that
- * are not done, its function is not called (again). Its cleanup is called instead, when the task's
- * turn comes, or, if it comes after others, when they are done; and its waiters get
+ * are not done, its function is not called (again). Its cleanup is called instead: when the task's
+ * turn comes or, if the task comes after others, when those are done. Then its waiters get
  * WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way goes on, and can ask
  * wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is cancelled. This does
  * nothing for a task that is done or was never spawned, nor for a node of a graph while the nodes
  * before it are not done. Any thread that knows that the task's memory is there may call this.
- * True: this call, or an earlier one, has cancelled the task; its function will not be called any
- * more. False: the function runs, or the task has ended by itself, or this did nothing. For a
- * queued task that is not revocable, or has yielded, the result may also be false because it is not
- * known yet whether the function has been called; wsq_task_wait tells later. */
+ * The result is true if this call, or an earlier one, has cancelled the task: its function will not
+ * be called any more. It is false if the function runs, the task has ended by itself, or this did
+ * nothing. For a queued task that is not revocable, or that has yielded, it is not known yet
+ * whether its function was called. Then the result may be false, too, and wsq_task_wait tells
+ * later. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
@@ -2056,8 +2065,9 @@ WSQ_API bool wsq_task_cancel(wsq_task *task);
 WSQ_API bool wsq_budget_take(void);
 
 /* Call this when a task, job or run is about to block outside the scheduler (in a system call, on a
- * mutex): until wsq_block_end another thread works in this worker's place, a stand-in if none is
- * idle and max_standins allows. Pairs may be nested. `ctx` is the caller's own. */
+ * mutex). Until wsq_block_end another thread works in this worker's place: an idle one, or else a
+ * stand-in if max_standins allows. Pairs of the two calls may be nested. `ctx` is the caller's
+ * own. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx);
 
 /* Call this after the call that blocked, with the same context as wsq_block_begin, and before the
@@ -2093,8 +2103,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
 /* This waits as wsq_future_get does, but at most `timeout_ns` nanoseconds; 0 only looks,
- * WSQ_FOREVER is no limit. The caller does not call the function here, except as wsq_task_wait_for
- * runs its task.
+ * WSQ_FOREVER is no limit. The caller does not call the function here, unless the pool has no
+ * stand-in left (see wsq_task_wait_for).
  * WSQ_ERR_TIMEOUT: the time was up first, and the handle is still the caller's.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_future_get. */
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
@@ -2110,9 +2120,9 @@ WSQ_API bool wsq_future_cancel(wsq_future *future);
  * may call this. */
 WSQ_API bool wsq_future_done(const wsq_future *future);
 
-/* This spawns `task` into the future's pool when the future is done or cancelled; immediately, if
- * it is so already. The task may then call wsq_future_get, which does not wait. Any thread that has
- * the handle may call this, once for each future.
+/* This spawns `task` into the future's pool when the future is done or cancelled, or immediately if
+ * it is done or cancelled already. The task may then call wsq_future_get, which does not wait. Any
+ * thread that has the handle may call this, once for each future.
  * WSQ_ERR_INVALID: the future has such a task already, the task cannot be spawned (wsq_spawn), or
  * an argument is NULL.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
@@ -2131,9 +2141,10 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
 
 /* This puts the group below `parent`: when the parent is cancelled, so is the group, with all that
  * is below it. A group that is cancelled or fails does nothing to its parent, and a wait for the
- * parent does not wait for the group. The parent may belong to another pool. It must stay as long
- * as the group is in use. (If a task of the parent waits for the group, it does.) NULL: no parent.
- * The owner of the group may call this, after wsq_group_init and before the group is used.
+ * parent does not wait for the group. The parent may belong to another pool. The parent must stay
+ * as long as the group is in use. (If a task of the parent waits for the group, the parent stays
+ * long enough.) NULL: no parent. The owner of the group may call this, after wsq_group_init and
+ * before the group is used.
  * WSQ_ERR_INVALID: the group is NULL, or is the parent or above it. */
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent);
 
@@ -2153,22 +2164,24 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
 /* This sleeps until every task of the group is done. Then what the tasks did is visible to the
  * caller, and the group can be used again. Any number of threads may call this. A worker first runs
  * the tasks of this group that are in its own queue. Then it blocks, another thread works in its
- * place, and the worker runs only tasks that are pinned to it. A thread outside runs tasks of this
- * group that no worker has taken yet, while a worker sleeps: in its place, and with the index of a
- * guest.
+ * place, and the worker runs only tasks that are pinned to it. A thread outside may take the place
+ * of a sleeping worker, with the index of a guest, and run tasks of this group that no worker has
+ * taken yet.
  * A group may lie on the stack of a task that waits for it, unless its tasks may be pending or held
- * in a WSQ_CANCEL shutdown. There the wait ends before these, after all other tasks of the group.
- * It may last until every running task of the pool, of any group, has returned or waits.
+ * in a WSQ_CANCEL shutdown. In that case the wait ends before those tasks do, and after all other
+ * tasks of the group. The wait may last until every running task of the pool, of any group, has
+ * returned or waits.
  * WSQ_ERR_CANCELLED: the group or one of its tasks was cancelled since wsq_group_init, or the pool
- * was shut down before all tasks ran. None runs any more. If the pool was not shut down, none is
- * left. After a shutdown some may still be pending or held (wsq_group_pending counts them), and
- * need the group until they are woken.
+ * was shut down before all tasks ran. No task of the group runs any more. If the pool was not shut
+ * down, none is left. After a shutdown some tasks may still be pending or held (wsq_group_pending
+ * counts them), and need the group until they are woken.
  * WSQ_ERR_INVALID: the group is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
 
 /* This waits as wsq_group_wait does, but at most `timeout_ns` nanoseconds; 0 only looks,
- * WSQ_FOREVER is no limit. The caller runs no task of the group, except as wsq_task_wait_for does.
+ * WSQ_FOREVER is no limit. The caller does not run tasks of the group here, unless the pool has no
+ * stand-in left (see wsq_task_wait_for).
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_group_wait. */
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
@@ -2205,8 +2218,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- graphs that run again ---- */
 
-/* This sets an empty graph up, and its group. The owner of the graph may call this, while it does
- * not run.
+/* This sets an empty graph up, and its group. The owner of the graph may call this, while the graph
+ * does not run.
  * WSQ_ERR_INVALID: an argument is NULL. */
 WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool);
 
@@ -2215,20 +2228,21 @@ WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool);
  * WSQ_ERR_INVALID: the graph runs, or an argument is NULL. */
 WSQ_API wsq_result wsq_graph_add(wsq_graph *graph, wsq_node *node, wsq_task_fn fn);
 
-/* This lets the node follow another one of the same graph, in each run from the next one on. The
- * edge is the caller's, one for each call. The owner of the graph may call this.
+/* This lets the node follow `predecessor`, a node of the same graph, in each run from the next one
+ * on. Each call needs an edge of its own, in the caller's memory. The owner of the graph may call
+ * this.
  * WSQ_ERR_INVALID: the graph runs; the nodes are the same one, or not in one graph; the node
  * follows 2^26 - 2 others; or an argument is NULL. */
 WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edge *edge);
 
-/* This runs the graph once: each node is spawned into the graph's group when all that it follows
- * are done. wsq_group_wait(&graph->group) waits for the end of the run; after that the graph may
- * run again, with the same edges. A run allocates nothing. If a node is cancelled, so are those
- * that follow it. To cancel the rest of a run, cancel the group; then wsq_group_init(&graph->group,
- * pool) comes before the next run.
- * Any thread may call this, a task too. Only a run spawns a node's task, and it comes after nodes
- * of its graph only. Other tasks may come after it (wsq_task_after), or wait for it once it has
- * started.
+/* This runs the graph once: each node is spawned into the graph's group when all nodes that it
+ * follows are done. wsq_group_wait(&graph->group) waits for the end of the run; after that the
+ * graph may run again, with the same edges. A run allocates nothing. If a node is cancelled, so are
+ * the nodes that follow it. To cancel the rest of a run, cancel the group; then call
+ * wsq_group_init(&graph->group, pool) before the next run.
+ * Any thread may call this, a task too. Only a run spawns a node's task, and a node's task can come
+ * only after nodes of its graph. Other tasks may come after it (wsq_task_after), or wait for it
+ * once it has started.
  * WSQ_ERR_INVALID: the graph runs, or has tasks of its group left; nodes follow each other in a
  * circle; or the graph is NULL.
  * WSQ_ERR_CANCELLED: its group was cancelled.
@@ -2239,9 +2253,9 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
 
 /* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
  * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, also
- * inside a task or another run. If WSQ_GUESTS runs are under way already, or memory lacks for a
- * further one, a caller outside the pool has `fn` run as a task, and waits; and a worker runs `fn`
- * without help.
+ * inside a task or another run. If WSQ_GUESTS runs are under way already, or there is no memory for
+ * another one, a caller inside the pool runs `fn` without help, and a caller outside spawns `fn` as
+ * a task and waits for it.
  * After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
@@ -2262,9 +2276,9 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 /* This loops as wsq_for does; `body` adds its piece to a partial result, and partial results are
  * combined in the order of the elements. The result goes to *result: the caller provides
  * `reducer->size` bytes there, and wsq_reduce initialises them. Partial results above 128 bytes are
- * allocated; without memory the loop goes on with fewer. If `reducer->fixed` is true, each piece
+ * allocated; without memory the loop makes fewer of them. If `reducer->fixed` is true, each piece
  * has its own partial result, and a grain of 0 makes about 1000 pieces. `ctx` is the caller's own.
- * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0.
+ * WSQ_ERR_INVALID: `reducer`, `result` or a function of the reducer is NULL, or its size is 0.
  * WSQ_ERR_MEMORY: a fixed reducer found no memory for a partial result, and *result is only a
  * part. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -2353,7 +2367,8 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
  * job is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* fork may not have moved *ctx */
+    /* Is *ctx at the end of the job stack? Then fork may have run the job, and not moved *ctx. */
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
     wsqi_check_ctx(full ? *ctx : entry);
     WSQ_ASSERT("join the newest job first, and in the function that forked it" &&
                (full || wsqi_get(&entry->job) == job));
@@ -2416,15 +2431,15 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *                   waiting thread can sleep without being idle)
  *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (Or
  *                   a worker that lingers, without a permit, see wsqi_linger)
- *   watcher         the sleeper, at most one, that wakes up by itself to look: for timers, for LIFO
- *                   slots whose owner is in a long task, and for a driver that no thread has
+ *   watcher         the sleeper, at most one, that wakes up by itself to look: at timers, at LIFO
+ *                   slots whose owner is in a long task, and whether no thread has the driver
  *   producer        a thread that has just queued a task or published a job
  *   stand-in        a thread that the pool starts when more permits sleep, or are about to, than
  *                   there are idle threads
  *   guest           a thread from outside in wsq_run: it takes jobs only. A guest's block has no
  *                   queue; tasks and runs inside a worker's wait use guests' blocks, too
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
- *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
+ *   thread outside  a thread that runs nothing of this pool now; also called a thread from outside
  *   helper          a thread outside that takes a sleeping permit, and runs what it waits for, in
  *                   a guest's block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
@@ -2439,13 +2454,13 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   spill           to move tasks from a ring into the global queue
  *   marked task     a task in a ring that came from the global queue
  *   notify          to wake an idle thread for work, unless S counts a searcher
- *   look            to read whether other threads or lanes have work; in a wait, whether it is over
- *   run dry         to find no more work nearby
+ *   look            to read whether other threads or lanes have work; or whether a wait is over
+ *   run dry         to find no task in the own queue or the global queue, and so begin a search
  *   seat            a word in which one thread seeks a permit, before it sleeps. A thread that
  *                   blocks clears the word, and so hands its permit over
  *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
  *   call            to make the threads that wait for an object look at it again (wsqi_call)
- *   bucket          a list of waiting threads, found by the address of what they wait for
+ *   bucket          a list of waiting threads, found by the address of the object they wait for
  *   hold            a reason why a spawned task is not queued yet: mostly a predecessor
  *   duty            a thread is on duty while it may run or cancel tasks
  *   quiet           said of a pool: no task is left. Stuck: each task left waits for another one
@@ -2455,11 +2470,12 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   joiner          a thread that sleeps in a join, until its stolen job is done
  *   nested, above   said of a task: it runs inside a wait, on the same stack as the waiting task,
  *                   which is the task below
- *   useless         said of a search or a look without a result; after some a thread makes fewer
+ *   useless         said of a search or a look without a result; after several of them in a row,
+ *                   a thread searches for a shorter time, and looks less often
  *   handle          the wsq_future * that wsq_submit gives, until it is given back
- *   tombstone       the queue's entry of a future that was called in a wait, or cancelled
- *   efficiency      in figures of bench/sim: work done per time, as a part of what the simulated
- *                   cores could do
+ *   tombstone       what a future leaves in a queue when it was called in a wait, or cancelled
+ *   efficiency      in figures of bench/sim: the work that was done, as a part of the work that
+ *                   the simulated cores could have done in that time
  * ========================================================================== */
 
 /* ==========================================================================
@@ -2492,16 +2508,16 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I6     notify                       full barrier  I7 I8 J7    a task lies beside a sleeper
  *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    a task lies beside a sleeper
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses moved tasks
- *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
- *  I11    slot put; take               seq_cst; acq  I10 I12 B6  a full slot that nobody watches
- *  N1 N2  timer set; its time found    seq_cst       each other  a timer for which nobody looks
+ *  I10    watcher, sleeper: last look  seq_cst       I11         nobody watches a full slot
+ *  I11    slot put; take               seq_cst; acq  I10 I12 B6  nobody watches a full slot
+ *  N1 N2  timer set; its time found    seq_cst       each other  nobody looks for a set timer
  *  N3 N4  timer fired or set; seen     rel; acq      each other  a timer is freed while it fires
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
  *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
  *  B7 B8  a stand-in has come; counted  acq+rel; acq  each other  an idle stand-in is not counted
- *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
- *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
+ *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
+ *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
  *  T4     wake: state                  acq+rel       T3 T5       runs overlap; wake data is missed
@@ -2517,17 +2533,17 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
- *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
+ *  P5 P6  is it over, still?; off duty acq; rel      each other  a waiter misses what was done
  *  P7 P8  queued from outside; freed   acq+rel; acq  each other  a pool is used that was freed
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
- *  W6     runs dry: S                  acq+rel       itself      the last to do so misses an end
+ *  W6     runs dry: S                  acq+rel       itself      the last thread misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses the last end
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  V1 V2  driver taken; left           acq; seq_cst  each other  two uses of the driver overlap
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
- *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
- *  J7     join sleeps                  full barrier  I7 J5       private jobs beside a sleeper
+ *  J5     publish                      full barrier  I7 I8 J7    jobs stay hidden from a sleeper
+ *  J7     join sleeps                  full barrier  I7 J5       jobs stay hidden from a sleeper
  *  B4 B5  block taken; left             acq; rel      each other  two threads use one block
  * ========================================================================== */
 
@@ -2725,7 +2741,7 @@ static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
 /* The owner keeps the oldest WSQ_RING_CAPACITY / 2 items in the ring, and moves the others to
  * `out`, which has room for as many. Returns how many it moved: 0 if the ring is at most half full,
  * or a thief is copying. (A thief that read the tail before the spill lowered it takes only the
- * oldest items, at most half of the ring, so none of the moved ones.) */
+ * oldest items, at most half of the ring. So it takes none of the items that were moved.) */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -2733,14 +2749,15 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Claims every item: to thieves this looks like a steal under way. R3: the last thief has made
-     * its copies, so its slots may be reused. (The next wsqi_ring_room does not show that: it reads
-     * the head that this thread stores below.) Pairs with R4. Failure: a thief was faster. */
+     * its copies, so its slots may be reused. (The next wsqi_ring_room cannot establish this,
+     * because it reads the head that this thread stores below.) Pairs with R4. Failure: a thief was
+     * faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
     /* R1: a thief that reads this tail sees the items below it. A thief that read the head before
      * the spill can still succeed, because the store below puts that head back. But that head does
-     * not show it the newest of these items; only this release does. */
+     * not make the newest of these items visible to the thief; only this release does. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. Otherwise two
      * thieves with the old tail, one after the other, could take items that have moved. Pairs with
@@ -2759,8 +2776,8 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
  * oldest; the others go into `self`. NULL: the victim is empty, or another thread takes items. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* This thread takes one item to return, and no more others than its own ring has room for. Even
-     * an empty ring may lack room, because another thief may still be copying from it. */
+    /* This thread returns one of the items that it takes, so its own ring needs room only for the
+     * others. Even an empty ring may lack room, while another thief is copying from it. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head, so tail - head does not
      * underflow. Pairs with R6 and R7. */
@@ -2773,7 +2790,7 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: no thread sees the new head with a tail older than `end`. Failure: another was faster. */
+    /* R6: no thread sees the new head with a tail older than `end`. Failure: another thread won. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
