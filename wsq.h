@@ -2824,7 +2824,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  * Purpose:   threads, a clock, the usable cores, one thread-local pointer, waiting on an address.
  * Invariant: wsqi_parking_wait sleeps only if the word holds the expected value when it begins. A
  *            wake after a change of the word is never lost. A wait may return early for no reason.
- * Writers:   only the functions of this section.
+ * Writers:   a wsqi_parking, a wsqi_thread and the thread-local pointer: only this section.
  * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
  *
  * A WSQ_PLATFORM_HEADER supplies these, as types, static functions or macros:
@@ -2842,17 +2842,18 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     wsqi_thread    a type; each worker has one, which stays in place until it is joined
  *     bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
  *                            size_t stack_size, const char *name)
- *                                             stack_size 0: the system's default. It must copy the
- *                                             name. False: no thread was started
+ *                                             stack_size 0: the system's default. The function
+ *                                             copies the name. False: no thread was started
  *     void wsqi_thread_join(wsqi_thread *thread)
  *     uint64_t wsqi_clock_ns(void)            nanoseconds since a fixed moment; never goes back
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
  *     wsqi_worker *wsqi_self_get(void)        a thread-local pointer, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
- * The header may also supply these: the guard's functions both or neither, the pages', too, and
- * wsqi_places_read with wsqi_cpu_now. For each it must define a macro of the same name, too:
- *     wsqi_a32 *wsqi_guard_create(void)       a word that becomes 0 in a child of fork(). NULL: not
- *                                             possible, and the pool does not notice a fork()
+ * The header may also supply these, and for each it must define a macro of the same name, too. It
+ * supplies both functions for the guard or neither; the same holds for the two functions for pages,
+ * and for wsqi_places_read and wsqi_cpu_now:
+ *     wsqi_a32 *wsqi_guard_create(void)       a word that becomes 0 in a child of fork(). NULL:
+ *                                             there is none; the pool does not notice a fork()
  *     void wsqi_guard_destroy(wsqi_a32 *guard)
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
  *                                             stores the places (wsq_topology) of the processors,
@@ -2860,7 +2861,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     unsigned wsqi_cpu_mask(void)            cores that the affinity mask allows, at least 1
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
  *     uintptr_t wsqi_thread_key(void)         a number that no other living thread has
- *     size_t wsqi_stack_default(void)         bytes of a stack for stack_size 0; 0: unknown
+ *     size_t wsqi_stack_default(void)         the bytes of a stack if stack_size is 0; 0: unknown
  *     void wsqi_cpu_leave(void)               moves this thread to another processor, if allowed
  *     void wsqi_thread_yield(void)            lets another thread run on this processor
  *     void *wsqi_pages_take(size_t size, size_t alignment)
@@ -2959,7 +2960,7 @@ typedef struct wsqi_thread {
 
 static unsigned __stdcall wsqi_thread_main(void *arg) {
     wsqi_thread *thread = (wsqi_thread *)arg;
-    wsqi_name_fn set_name = (wsqi_name_fn)wsqi_find("SetThreadDescription"); /* Windows 10 */
+    wsqi_name_fn set_name = (wsqi_name_fn)wsqi_find("SetThreadDescription"); /* new in Windows 10 */
     if (set_name != NULL) set_name(GetCurrentThread(), thread->name);
     thread->fn(thread->arg);
     return 0;
@@ -3005,8 +3006,8 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif
 
-/* Which call puts a thread to sleep on a word. The kernels of these systems have one. On all other
- * systems, for example NetBSD, a thread sleeps on a condition variable. */
+/* Chooses how a thread sleeps on a word. The systems named here have a call for that. On all other
+ * systems, for example NetBSD, the thread sleeps on a condition variable. */
 #if !defined(WSQ_FORCE_PTHREAD)
 #if defined(__linux__)
 #define WSQI_FUTEX 1
@@ -3050,7 +3051,8 @@ static unsigned wsqi_cpu_count(void) {
 
 /* These functions are declared here, because glibc and musl hide them under -std=c11. (A macro that
  * asks for them would come too late if the user has included a system header before.) On 32-bit
- * systems with a 64-bit time_t, clock_gettime takes a 32-bit one, so another symbol is linked. */
+ * systems with a 64-bit time_t, the symbol clock_gettime is the function for the old 32-bit time_t,
+ * so the declaration here names another symbol. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -3100,7 +3102,7 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
 }
 
 /* A thread that blocks may hold a lock, or be about to free a pool. So wsq turns pthread_cancel off
- * there. A thread that is cancelled meanwhile ends at its next cancellation point after that. */
+ * while the thread blocks. A thread cancelled meanwhile ends at a later cancellation point. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -3246,8 +3248,8 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* How many condition variables a pool has: a guess. A wake for one word wakes all threads of its
- * bucket. No harm: a thread whose own word has not changed waits again. */
+/* How many condition variables a pool has; a guess. Many words share one, so a wake for one word
+ * also wakes threads that wait for others. A thread whose own word has not changed waits again. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -3366,7 +3368,7 @@ static void *wsqi_thread_main(void *arg) {
 }
 
 /* A new thread has the signal mask of the thread that starts it. The host's signals are for the
- * host's threads, so workers block all signals except those of faults and of a profiler. */
+ * host's threads, so workers block all signals except those of faults, SIGABRT and SIGPROF. */
 static void wsqi_signals_block(wsqi_sigset *former) {
     static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
                                SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -3376,7 +3378,7 @@ static void wsqi_signals_block(wsqi_sigset *former) {
     pthread_sigmask(WSQI_SIG_BLOCK, &set, former);
 }
 
-#define WSQI_STACK_UNIT 16384u /* macOS wants whole pages, of 16 KiB on ARM */
+#define WSQI_STACK_UNIT 16384u /* macOS accepts only stacks of whole pages (16 KiB on ARM) */
 
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
@@ -3423,11 +3425,11 @@ static size_t wsqi_stack_default(void) {
 #elif defined(__mips__)
 #define WSQI_MAP_ANONYMOUS 0x800
 #else
-#define WSQI_MAP_ANONYMOUS 0x20 /* Linux's; -std=c11 hides the name */
+#define WSQI_MAP_ANONYMOUS 0x20 /* the value on Linux; -std=c11 hides the name */
 #endif
 
 #if defined(__linux__)
-/* Makes the kernel zero the page in a child of fork(): MADV_WIPEONFORK, 18. QEMU's user mode
+/* Makes the kernel zero the page in a child of fork(), by MADV_WIPEONFORK (18). QEMU's user mode
  * accepts and ignores unknown advice, so a success counts only if the invalid advice -1 fails. */
 static bool wsqi_guard_wipe(void *page) {
     return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
@@ -3435,7 +3437,7 @@ static bool wsqi_guard_wipe(void *page) {
 }
 #else
 int minherit(void *page, size_t size, int how);
-static bool wsqi_guard_wipe(void *page) { return minherit(page, 4096, 3 /* zero */) == 0; }
+static bool wsqi_guard_wipe(void *page) { return minherit(page, 4096, 3 /* INHERIT_ZERO */) == 0; }
 #endif
 
 static wsqi_a32 *wsqi_guard_create(void) {
@@ -3471,7 +3473,7 @@ static WSQI_UNUSED void *wsqi_pages_take(size_t size, size_t alignment) {
     size_t head = (size_t)(0 - (uintptr_t)raw) & (alignment - 1);
     if (head != 0) munmap(raw, head);
     munmap(raw + head + size, alignment - head);
-    syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels have none */);
+    syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels reject it */);
     return raw + head;
 }
 
@@ -3504,9 +3506,10 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
     return length > 0;
 }
 
-#define WSQI_GROUP_BYTES 4352 /* PATH_MAX, and the text before a path in /proc/self/cgroup */
+#define WSQI_GROUP_BYTES 4352 /* a line of /proc/self/cgroup: PATH_MAX, and 256 before the path */
 
-/* Returns the quota of one control group in cores, rounded up; 0: unlimited or unknown. */
+/* Returns the quota of one control group in cores, rounded up; 0: unlimited or unknown. Version 2
+ * of control groups has one file with quota and period, version 1 has a file for each. */
 static unsigned wsqi_cgroup_quota(const char *group) {
     char path[WSQI_GROUP_BYTES + 64], text[64], *end;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
@@ -3529,7 +3532,7 @@ static bool wsqi_cgroup_has_cpu(const char *rest) {
     return false;
 }
 
-/* Stores the path of a line of /proc/self/cgroup, "number:controllers:path". The line of version 1
+/* Stores the path from a line "number:controllers:path" of /proc/self/cgroup. The line of version 1
  * with the controller "cpu" is preferred to the line of version 2, which is "0::path". */
 static void wsqi_cgroup_line(const char *line, char *path) {
     const char *rest = strchr(line, ':'), *end = rest != NULL ? strchr(rest + 1, ':') : NULL;
@@ -3553,7 +3556,8 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             *end = 0;
             wsqi_cgroup_line(line, path);
         }
-        /* The last line may be incomplete, so it is kept. If it fills `text`, read returns 0. */
+        /* The last line may be incomplete, so it stays for the next read. If it fills `text`, that
+         * read has no room and returns 0. */
         length = strlen(line);
         memmove(text, line, length + 1);
     }
@@ -3723,7 +3727,7 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 
 /* A sleep lasts an hour at most; then the caller sleeps again. Some systems count the seconds of a
- * sleep in 31 bits. An hour is a guess: any time that fits into them will do. */
+ * sleep in 31 bits. An hour is a guess: any time that fits into 31 bits would do. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3776,17 +3780,19 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 }
 #endif
 
-/* ---- a mutex for rare events; 0: free; 1: held; 2: held, perhaps awaited (Drepper 2004) ---- */
+/* ---- a mutex for rare events (Drepper 2004) ---- */
+/* The mutex is a word. 0: free; 1: held; 2: held, and perhaps other threads sleep on it. */
 
-/* After how many tries wsqi_take_awaited gives up, and wsqi_mutex_lock sleeps again. A guess. */
+/* After this many tries wsqi_take_awaited gives up, and wsqi_mutex_lock sleeps again. A guess. */
 #ifndef WSQI_LOCK_TRIES
 #define WSQI_LOCK_TRIES 100
 #endif
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
-    /* Before its first sleep, a thread tries once; after a sleep, WSQI_LOCK_TRIES times. With one
-     * try after a sleep it could lose again and again to a thread that locks the mutex every few
-     * us. (As many tries before the first sleep are slower; see bench/sim/README, "Figures".) */
+    /* Before its first sleep, a thread tries once; after a sleep, WSQI_LOCK_TRIES times. With only
+     * one try after a sleep, the thread could lose again and again to another that locks the mutex
+     * every few us. (Rejected: as many tries before the first sleep, too. That is slower; see
+     * bench/sim/README, "Figures".) */
     for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
         for (int tries = held == 1 ? 1 : WSQI_LOCK_TRIES; tries > 0; tries--) {
             uint32_t free = 0;
@@ -3800,7 +3806,7 @@ static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
 }
 
 static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
-    /* M2: what this holder wrote becomes visible to the next. Pairs with M1. */
+    /* M2: what this holder wrote becomes visible to the next holder. Pairs with M1. */
     if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_parking_wake(self, mutex, false);
 }
 
@@ -3898,8 +3904,8 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    /* An old value of top does no harm, because top only grows: if it says "empty", the deque is
-     * empty; if it says that one item is left, the compare-and-swap below checks that. */
+    /* An old value of top does no harm, because top only grows. If the deque is empty by the old
+     * value, it is empty. If one item is left by it, the compare-and-swap below checks that. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
         /* D4: the owner sees a thief's new top, or the thief sees this bottom; else both could take
@@ -3911,8 +3917,8 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the thread that moves top gets the last item. Then the deque is empty: the new top equals
-     * self->bottom, which stays. Release: a thief that sees the new top sees that bottom, too. With
+    /* D4: the thread that moves top gets the last item. Then the deque is empty, because the new
+     * top equals self->bottom. Release: a thief that sees the new top sees that bottom, too. With
      * an older, higher bottom the thief would take an item that the owner has already popped. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
@@ -3950,11 +3956,12 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   thread    at work -> searching -> idle (its permit sleeps) -> searching (it is woken with a
  *             permit, or wakes up by itself and takes a sleeping one) -> at work. Before it is
  *             idle, a searcher may linger: its permit sleeps, but S counts it as a searcher.
- *             at work -> blocked (in a wait, a join or a blocking call) -> at work. If no permit is
- *             left then, it works on without one until this run returns -> seeking a permit, in a
- *             seat -> searching or idle. A waiting thread that keeps its permit searches, and is
- *             idle, inside its wait. An idle thread that wakes up by itself, and finds no permit
- *             asleep, runs only tasks that are pinned to it.
+ *             at work -> blocked (in a wait, a join or a blocking call) -> at work (it has kept its
+ *             permit, or takes a sleeping one). If no permit sleeps: blocked -> at work without a
+ *             permit, until this run of its task returns -> seeking a permit, in a seat ->
+ *             searching or idle. A waiting thread that keeps its permit runs other tasks inside its
+ *             wait, and may also be searching or idle there. An idle thread that wakes up by
+ *             itself, and finds no permit asleep, runs only tasks that are pinned to it.
  *             A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
@@ -3962,19 +3969,21 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             task is queued or in the middle of its run). In a child of fork(): forked
  * ========================================================================== */
 
-/* At most this many workers, and as many stand-ins: S counts threads in 16 bits. */
+/* A pool has at most this many workers, and as many stand-ins, because S counts idle threads in 16
+ * bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
 /* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
- * If none is free, a run from outside becomes a task, a nested run's forks run immediately, and a
- * helper only waits. Besides these, a pool has WSQ_GUESTS others, for tasks inside a wait. */
+ * If none is free, a run from outside becomes a task, a nested run runs each job in its fork, and a
+ * thread outside runs no tasks in its wait. A pool has WSQ_GUESTS more, for tasks inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* The counters of wsq_stats, without queue_depth. WSQ_NO_STATS keeps the first and the last line:
- * wsq_pool_wait adds up `spawned` and `finished`; `run` tells other threads that a task began. */
+/* The counters of wsq_stats, without queue_depth. WSQ_NO_STATS turns off all but the first and the
+ * last line. (wsq_pool_wait adds up `spawned` and `finished`; `run` shows other threads that a task
+ * has begun.) */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3986,7 +3995,7 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * tasks that threads outside with this lane have spawned; + 1: closed */
+    wsqi_a64 outside; /* 2 * tasks spawned by threads outside whose lane this is; + 1: closed */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, held mostly by consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
@@ -3994,14 +4003,14 @@ typedef struct wsqi_inject {
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
 } wsqi_inject;
 
-/* What a thread sleeps on: its block's parker or, without a block, a parker on its stack. */
+/* A thread sleeps on a parker: that of its block or, if it has no block, one on its stack. */
 typedef struct wsqi_parker {
     wsqi_a32 token; /* WSQI_TOKEN_* */
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* One wait of a thread. It is found by the address of what the thread waits for: a task, a group, a
- * future or the pool. A join's wait for a job is found by the address of the thread's block. */
+/* One wait of a thread. Others find it by the address of what the thread waits for: a task, a
+ * group, a future or the pool. They find a join's wait by the address of the joiner's block. */
 typedef struct wsqi_wait wsqi_wait;
 
 /* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. (Measured in
@@ -4013,16 +4022,17 @@ enum { WSQI_BUCKETS = 1 << WSQI_BUCKET_BITS };
 
 typedef struct wsqi_waiters {
     wsqi_a32 lock;    /* of this list; see wsqi_lock */
-    wsqi_wait *first; /* under the lock */
+    wsqi_wait *first; /* the list; `lock` guards it */
 } wsqi_waiters;
 
 /* WSQI_SHARE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
  * mostly has its own lane. But searchers look at all lanes, so up to 64 workers there are at most 8
  * lanes. Beyond 64 workers there is a lane for every 8 workers, up to WSQI_SHARES.
  * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
- * `incoming` to `ready` at every 64th spawn, and a worker moves tasks only while `ready` holds
- * fewer than 64. A worker would be too slow: the links are in the spawning thread's cache, so to
- * move one task takes a worker as long as three spawns. (Figures: bench/sim/README.) */
+ * `incoming` to `ready` at every 64th spawn, and when it spawns several tasks in one call. A worker
+ * moves tasks only while `ready` holds fewer than 64, because it is slow at that: the links are in
+ * the spawning thread's cache, so a worker moves one task in the time of three spawns. (Figures:
+ * bench/sim/README.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -4043,23 +4053,24 @@ typedef struct wsqi_frame {
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
     struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
-    wsq_ctx floor;            /* where its jobs begin on the job stack; a waiting join raises it */
+    wsq_ctx floor;            /* where the frame's jobs begin; a join that waits raises it */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What other threads noted about a worker, mostly so that they see later what has changed. */
+/* Notes about a worker, mostly by other threads. By `head` and `run` a thread sees, at a later
+ * look, whether the worker has gone on since the note. */
 typedef struct wsqi_marks {
-    wsqi_a64 head;   /* thieves write: the ring's head when a thief saw a lone task in it */
-    wsqi_a64 run;    /* others write: 1 + counters.run at their look; 0: the LIFO slot was empty */
-    wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
-    wsqi_a32 vain;   /* tasks offered in the slot (wsqi_slot_tell) since a thief took one */
+    wsqi_a64 head;   /* thieves write: the ring's head when a thief saw only one task in the ring */
+    wsqi_a64 run;    /* others write: 1 + counters.run at a look at the slot; 0: it was empty */
+    wsqi_a32 robbed; /* thieves write: 1 while one of them takes tasks from the ring */
+    wsqi_a32 vain;   /* owner, thieves write: calls of wsqi_slot_tell since a thief took a task */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
-    uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: it does not */
+    uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: times none */
     uint64_t run;   /* counters.run at `start` */
     bool oldest;     /* WSQ_LIFO: the last turn looked in the ring; the next looks in the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
@@ -4102,8 +4113,8 @@ struct wsqi_worker {
     wsq_pool *pool;
     bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
-    bool permit;        /* owner: it has a permit; of a guest: S counts it as at work. While the
-                         * owner sleeps: whether it will have a permit when it is woken */
+    bool permit;        /* owner: it has a permit or, if it is a guest, S counts it as at work.
+                         * While the owner sleeps: it will have a permit when it is woken */
     bool asks;          /* owner: it must check `permit` and `lease` before each task */
     uint32_t blocking;  /* owner: calls of wsq_block_begin that wsq_block_end has not ended */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
@@ -4116,11 +4127,11 @@ struct wsqi_worker {
     uint32_t help_depth;  /* owner: how many joins on its stack wait for a stolen job */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
-    uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork: the job stack was full */
+    uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork for lack of job stack */
     uintptr_t brief;      /* owner: the body of a loop that was short; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner: the ring of a pool's only worker overflowed; wsqi_order_keep */
+    bool spilled;         /* owner, if the only worker: its ring overflowed; see wsqi_order_keep */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -4141,14 +4152,14 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    uint32_t beside;  /* owner: how often in a row it was woken for jobs on its waker's processor */
+    uint32_t beside;  /* owner: how often in a row it woke up, for jobs, on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
-    wsqi_a32 from;    /* waker and owner write: 1 + the processor of a waker for jobs; or 0 */
+    wsqi_a32 from;    /* waker and owner write: 1 + processor of a waker that had jobs; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
-    wsq_deque deque; /* in a WSQ_LIFO pool: the tasks spawned here; the ring has the others */
-    wsqi_inject inbox; /* tasks pinned to this worker: before the pool stops, it alone takes them */
+    wsq_deque deque; /* in a WSQ_LIFO pool: tasks spawned or woken here; the ring has the others */
+    wsqi_inject inbox; /* tasks pinned to this worker; until the pool stops, only it takes them */
     wsqi_thread thread;
 };
 
@@ -4198,7 +4209,7 @@ typedef struct wsqi_duty {
 /* A seat for one thread that seeks a permit; see wsqi_permit_seek. */
 typedef struct wsqi_seat {
     /* 1 + index of the seeking thread's block; 0: none. The seeking thread sets and clears the word
-     * by CAS. A thread that is about to block may clear it, and so gives the seeker its permit */
+     * by CAS. A blocking thread may clear the word, and so gives its own permit to the seeker */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 seeker;
 } wsqi_seat;
 
@@ -4217,8 +4228,8 @@ struct wsq_pool {
     unsigned workers, guest_base, words; /* guest_base: first guest's index; words: of a bitmap */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
-    uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
-    unsigned processors;  /* how many its threads can use; 1 in a caller_runs pool */
+    uint32_t spin_rounds; /* how many rounds of looks a search has, if spin_ns is 0 */
+    unsigned processors;  /* how many processors its threads can use; 1 in a caller_runs pool */
     wsqi_a64 spin_ns;     /* ns that a search lasts; WSQ_SPIN_OFF: one round; 0: spin_rounds */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
@@ -4372,8 +4383,8 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
 
-/* Its address identifies the copy of wsq in a library or a file. Each copy has its own thread-local
- * pointer, so it does not know the workers of another copy. */
+/* The address of wsqi_copy identifies the copy of wsq in a library or a file. Each copy has its own
+ * thread-local pointer, so it does not know the workers of another copy. */
 WSQI_ONE char wsqi_copy;
 
 #define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; not a pattern that debuggers fill memory with */
@@ -4420,7 +4431,7 @@ static bool wsqi_is_in_job(const wsq_pool *pool) {
 }
 
 /* Returns the index that hooks and wsq_worker_index give for the thread that uses `block`. If the
- * thread also has a block with a queue in this pool, it is the index of that block. */
+ * thread also has a block with a queue in this pool, the result is the index of that one. */
 static unsigned wsqi_number(const wsqi_worker *block) {
     const wsqi_worker *local = wsqi_local(block->pool);
     return local != NULL ? local->index : block->index;
@@ -4512,9 +4523,9 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            that do not fit into a ring. Each worker has one, its inbox, for tasks pinned to it.
  *            A lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
- *            are older than those in `incoming`; but marked tasks there, which were put back, are
- *            older still, and go to the front of `ready`. Consumers take the oldest of `ready`.
- * Writers:   incoming: producers push; the lock's holder takes all, a helper a task that is alone.
+ *            are older than unmarked tasks in `incoming`. Marked tasks in `incoming` were put back:
+ *            they are older than all of `ready`, and go to its front. Consumers take from there.
+ * Writers:   incoming: producers push; the lock's holder takes all; a helper takes a lone task.
  *            outside, count: any thread, by read-modify-write. helped: any thread. The rest: the
  *            lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
@@ -4527,7 +4538,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline bool wsqi_is_marked(const void *item) { return ((uintptr_t)item & 1) != 0; }
 
-/* What a thread outside writes into an empty `incoming`. It says that the task is alone there. */
+/* wsqi_lane_push writes this into an empty `incoming`. It says that the task is alone there. */
 static inline void *wsqi_lone(wsq_task *task) { return (char *)task + 2; }
 
 /* The task of an item: marked, lone or plain. */
@@ -4546,13 +4557,13 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
-/* Adds a chain of tasks from outside to the lane, as wsqi_chain_push does. A single task that finds
- * `incoming` empty is pushed as a lone one. */
+/* Adds a chain of tasks to the lane, as wsqi_chain_push does. If the chain is a single task, and
+ * `incoming` is empty, the task is pushed as a lone one. */
 static void wsqi_lane_push(wsqi_inject *lane, wsq_task *newest, wsq_task *oldest) {
     void *head = NULL;
     bool lone = newest == oldest && wsqi_load_hint(&lane->incoming) == NULL;
     if (lone) wsqi_set(&newest->next, (wsq_task *)NULL);
-    /* G1: the task becomes visible. Pairs with G2. Failure: it is not alone. */
+    /* G1: the task becomes visible. Pairs with G2. Failure: another task has come. */
     if (!lone || !wsqi_cas_rel(&lane->incoming, &head, wsqi_lone(newest)))
         wsqi_chain_push(&lane->incoming, newest, oldest);
 }
@@ -4570,7 +4581,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
     /* G2: the tasks and their links are visible. Pairs with G1. */
     void *item = wsqi_xchg_acq(&inject->incoming, NULL);
-    wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [1]: marked tasks */
+    wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [0]: unmarked, [1]: marked */
     for (; item != NULL; length++) {
         wsq_task *task = wsqi_unmarked(item);
         bool back = wsqi_is_marked(item);
@@ -4593,8 +4604,8 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
 }
 
 /* Moves `incoming` to `ready`, unless another thread holds the lock. A producer calls this after a
- * push, because most of the links are in its cache. (A consumer would wait for each link, and keep
- * other consumers out meanwhile.) Then the producer must pass a full barrier and notify. */
+ * push, because most of the links are in its cache. (A consumer would have to fetch each link, and
+ * keep other consumers out meanwhile.) Then the producer must pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4637,8 +4648,8 @@ static void wsqi_helped_one(wsqi_inject *lane) {
     wsqi_store_hint(&lane->helped, wsqi_load_hint(&lane->helped) + 1);
 }
 
-/* Takes the oldest tasks, as a chain: at most `most`, and at most a fair share (4 to 64). NULL:
- * there are none, or another thread holds the lock. *left returns how many stay in `ready`. */
+/* Takes the oldest tasks, as a chain: at most `most`, and at most one worker's share (4 to 64).
+ * NULL: none is here, or another thread holds the lock. *left returns how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
@@ -4648,8 +4659,8 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* With one lane, `incoming` is collected each time, so that the global queue's tasks start in
-     * order: marked tasks in `incoming` are older than those in `ready`. */
+    /* With one lane, the global queue's tasks must start in order. So `incoming` is collected each
+     * time, because marked tasks in it are older than those in `ready`. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4776,8 +4787,8 @@ struct wsqi_wait {
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* read by a shutdown; 1: the waiter is idle or off duty, or about to be */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
-    wsqi_parker own;     /* for a thread without a block */
-    wsqi_wait *next, **link; /* under the bucket's lock */
+    wsqi_parker own;     /* the parker of a thread without a block */
+    wsqi_wait *next, **link; /* in the bucket's list; its lock guards them */
 };
 
 /* A call says: look again (LOOK), or return, because the awaited end will never come (RELEASE). */
@@ -4852,8 +4863,9 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
-    /* Is `held` still the same as before the sums? A compare-and-swap sees its newest value; an
-     * addition of 0, which clang turns into a load, may not. Relaxed: this publishes nothing. */
+    /* Is `held` still the same as before the sums? A compare-and-swap sees its newest value. (An
+     * addition of 0 may see an older one, because clang turns it into a load.) Relaxed: this
+     * publishes nothing. */
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
@@ -4874,8 +4886,8 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
- * guest. A thread that may have ended the last task does this before it begins or resumes a job:
- * the job may be a long one of a wsq_run, for whose end wsq_pool_wait must not wait. */
+ * guest. A thread that may have ended the last task does this before it begins or resumes a job.
+ * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for the end of that. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* Without a guest no look is needed, because the job then belongs to a task that has not ended.
      * During a wsq_run from outside S counts a guest. A thread that has stolen the guest's job sees
@@ -4889,15 +4901,15 @@ static void wsqi_check_still(wsq_pool *pool, bool stopper);
 
 /* If the pool is stopping, waits until the pool's lock is free. A thread that wakes up or goes on
  * duty calls this, because the lock's holder may be in wsqi_check_still, and read the stacks of
- * threads that it found asleep. The caller has passed a full barrier (P4): either it sees the pool
- * stop, or wsqi_check_still sees it awake. */
+ * threads that it found asleep. The caller has passed a full barrier (P4): either the caller sees
+ * the pool stop, or wsqi_check_still sees the caller awake. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* The thread goes on duty: now it may run or cancel tasks. (If it was on duty, it counts twice.) */
+/* The thread goes on duty: now it may run or cancel tasks. (If it already was, it counts twice.) */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it on duty */
@@ -4906,7 +4918,7 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 
 /* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: a thread that sees this one off duty sees what tasks and cleanups of this one did. Pairs
+    /* P6: a thread that sees this one off duty sees what this one's tasks and cleanups did. Pairs
      * with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
