@@ -4931,13 +4931,13 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * >>idle: threads that sleep, search, and wake each other
  * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
  * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as `sleepers`
- *            has bits. While S counts a searcher, a producer need not wake a thread: the last
- *            searcher that leaves looks everywhere.
+ *            has bits. While S counts a searcher, a producer need not wake a thread, because the
+ *            last thread that stops searching looks everywhere.
  * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
  *            The waker counts that thread as a searcher, clears its bit, and gives it the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
- *            to notify for each woken task (Tokio: 30% slower for messages); to add 0 to S as the
- *            barrier, which writes a shared line at each spawn. More: bench/README, "Tried".
+ *            to notify for each woken task (Tokio tried it: messages were 30% slower); to add 0 to
+ *            S as the barrier, which writes a shared line at each spawn (bench/README, "Tried").
  *
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
  * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
@@ -4956,29 +4956,31 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_joiners_ask          a thread clears JOINED, and calls all joiners, for a permit
  *
  * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
- * thread is obliged to notify. To notify, it passes a full barrier and reads S, in wsqi_pass_on or
- * in a function whose name begins with wsqi_notify, before it does anything of unknown length.
- * Obliged is a thread that has queued, stolen or moved tasks. If no other thread searches, also
- * obliged is a thread that stops searching, gives its permit back, or becomes idle. (The push of a
- * pinned task wakes the task's worker instead.) Every function that moves tasks notifies, except
- * these (the lint checks that):
+ * thread is obliged to notify. To notify, the thread passes a full barrier and reads S, in
+ * wsqi_pass_on or in a function whose name begins with wsqi_notify, before it does anything of
+ * unknown length. A thread is obliged if it has queued, stolen or moved tasks. A thread that stops
+ * searching, gives its permit back, or becomes idle is obliged, too, if no other thread searches.
+ * (The push of a pinned task wakes the task's worker instead.) Every function that moves tasks
+ * notifies, except these (the lint checks that):
  *   callers: wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push,
  *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
  *            wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back
  *            and wsqi_tombstones_sweep oblige their callers;
- *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
- *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
- *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
- *            done so; nor wsqi_requeue for a task that the worker runs next; nor wsqi_take_global
- *            and wsqi_take_lane while the worker searches, because it notifies when it stops; nor
- *            wsqi_slot_put while a thread watches the slots; nor a worker alone in its pool.
+ *   nobody:  no thread must notify for wsqi_group_down and wsq_group_then, whose tasks wait for a
+ *            group; for wsqi_cancel_lane, whose tasks are cancelled; and for wsqi_take_turn, which
+ *            moves tasks of a pool's only worker;
+ *   sometimes: no notify comes from wsqi_notify_pushed if an older task lies in the queue, whose
+ *            push has notified; from wsqi_requeue for a task that the worker runs next; from
+ *            wsqi_take_global and wsqi_take_lane while the worker searches, because it notifies
+ *            when it stops; from wsqi_slot_put while a thread watches the slots; and from a worker
+ *            that is alone in its pool.
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
 }
 
-/* Is the worker's own bit still set? If not, it has woken itself, or another thread wakes it. */
+/* Is the worker's bit in `sleepers` set? If not, the worker woke itself, or is being woken. */
 static bool wsqi_asleep(wsqi_worker *self) {
     /* A hint suffices: a thread that clears this bit then gives the token, which ends the sleep. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
@@ -4987,7 +4989,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 /* ---- places ---- */
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS is for
- * the sleeper with the driver. It is woken last, as another thread must then take the driver. */
+ * the sleeper with the driver, woken last because another thread must then take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4998,7 +5000,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* The value of pool->poller while the block with this index has the driver. */
 #define WSQI_HAS_DRIVER(index) (4u * ((index) + 1u) + 1u)
-#define WSQI_HEARD 2u /* set while the driver is free and its last thread has heard of events */
+#define WSQI_HEARD 2u /* set while the driver is free, if its last thread left after events */
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
@@ -5013,7 +5015,7 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* other threads read it, so writes are rare */
+    wsqi_a32 *word = &places->of_block[self->index]; /* other threads read it; a store is slow */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
@@ -5045,8 +5047,8 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
 }
 
 /* Wakes one sleeper. In S the caller has already made one idle thread a searcher. Each sleeper sets
- * its bit before S counts it as idle, so in the end the loop finds a bit. lead: the worker that has
- * the work (NULL: the caller, if it is a worker). from: see wsqi_worker; 0: not for jobs. */
+ * its bit before S counts it as idle, so in the end the loop finds a bit. lead: the block that has
+ * the work (NULL: the caller's, if any). from: the sleeper's new `from`; 0: not woken for jobs. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -5079,8 +5081,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
- * then takes one. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins, a
- * second surplus permit leads to no call: no thread took the first, so another call is useless.) */
+ * then takes one. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins,
+ * this calls only for the first surplus permit: if no thread took that, none takes a second.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -5110,8 +5112,8 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 }
 
 /* If JOINED is set, clears it, and calls all joiners. A joiner that sleeps again with a permit sets
- * JOINED again. A joiner uses this function if it has no permit, but was called, perhaps for one.
- * wsqi_joiner_ask uses it if no joiner has its bit set. */
+ * JOINED again. A joiner without a permit uses this function after a call, which may have been for
+ * a permit. wsqi_joiner_ask uses it if no joiner has its bit set. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
@@ -5137,7 +5139,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
 }
 
 /* Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. The caller has seen
- * that a task is queued and no thread searches, and that a permit sleeps or JOINED is set. */
+ * that no thread searches, and that a permit sleeps or JOINED is set. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL, 0);
@@ -5170,9 +5172,9 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
 }
 
 /* Is there no other worker or stand-in that the calling worker could wake? Relaxed: a lone worker
- * starts the second thread itself, before it blocks, so it sees the new count. (If that fails,
- * another thread may start it later. An old count then delays tasks until this worker's task waits
- * or ends.) */
+ * starts the second thread itself, before it blocks, so it sees the new count. (If the start fails,
+ * another thread may start one later. While this worker still reads the old count, it does not
+ * notify, so queued tasks wait until its own task waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -5214,7 +5216,7 @@ static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
      * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If it has none, a
      * searcher sets the traps again, or, if S counts no searcher, the owner does. (A joiner that is
-     * awake is not free, but sets the traps before it sleeps.) */
+     * awake does not count as free, but it sets the traps before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -5236,7 +5238,7 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
 /* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
- * sleepers begins after the time of 12 wake-ups; with 3 in a row, of 23.) */
+ * sleepers then begins after the time of 12 wake-ups. With 3 in a row, it is the time of 23.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With 1, it writes more often to the cache
@@ -5259,10 +5261,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Returns how many queued tasks it finds, first in all lanes, then at up to `most` workers: the
- * caller, the worker from which it stole last, and those that follow. Stops when two workers have
- * tasks and the count is 2 * WSQI_WAKES. where: returns these two workers, or NULL. If there is no
- * watcher, a full LIFO slot, a timer and a free driver count, too. Relaxed: the caller's barrier
- * orders this. */
+ * caller, the worker from which the caller stole last, and those with the next indexes. Stops when
+ * it has found two workers with tasks, and at least 2 * WSQI_WAKES tasks. where: returns these two
+ * workers, or NULL. If there is no watcher, a full LIFO slot, a timer and a free driver count as
+ * tasks, too. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5289,7 +5291,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Is a thread free for a job? Of the sleeping permits, one for each guest at work does not count:
+/* Is a thread free for a job? For each guest at work one sleeping permit does not count, because
  * the guest works in place of a thread with that permit. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
@@ -5299,7 +5301,7 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 /* Wakes up to WSQI_WAKES sleepers for `amount` pieces of work, which lie at the workers `one` and
  * `two` (NULL: not known). It stops when S counts `amount` searchers, or when only `spare` permits
  * sleep. from: see wsqi_wake_one. The caller has passed a full barrier. Returns whether it woke a
- * sleeper. Each woken thread that finds work wakes others, so n are awake after log n wake-ups. */
+ * sleeper. Each woken thread that finds work wakes others, so their number grows exponentially. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t from, uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -5320,8 +5322,9 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     bool wakes = wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
-    /* Each worker in a loop publishes one job at a time, and a searcher may take any of these. If
-     * fewer than half of the awake threads search, a sleeper is woken for each job of `worker`. */
+    /* Each worker in a parallel loop publishes one job at a time, and a searcher may take the job
+     * of any of them. If fewer than half of the awake threads search, the searchers are added here,
+     * so that a sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
@@ -5331,19 +5334,19 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     }
 }
 
-/* A searcher that stops wakes threads for the tasks of up to this many workers. A guess. */
+/* A thread that stops searching looks for tasks at up to this many workers. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* One more sleeper is worth a wake-up for this much work. A guess: a call that wakes a thread, and
- * the time until that thread runs. */
+/* For each piece of work that takes this long, one more sleeper is woken. A guess: the time of a
+ * call that wakes a thread, and the time until that thread runs. */
 #define WSQI_WAKE_NS 10000u
 
 /* Returns how many sleepers are worth a wake-up for `amount` tasks, if these take as long as the
- * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS. A caller that has no queue
- * does not know, so for it each task is worth one. (One is enough for progress: it wakes others in
- * its turn, so a task that takes longer than expected delays no other.) If tasks are left although
- * many threads are awake, they probably take longer than expected: then each wakes more. Otherwise
- * the last of 64 sleepers would be woken after 63 others, one by one. */
+ * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS. A caller without a queue
+ * does not know how long tasks take, so it counts one sleeper for each task. (One sleeper is enough
+ * for progress: it wakes others in its turn, so an unexpectedly long task delays no other.) If
+ * tasks are left although many threads are awake, the tasks probably take longer than expected, so
+ * the caller wakes more. Otherwise 64 sleepers would be woken one after the other. */
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
@@ -5361,8 +5364,8 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
     amount = wsqi_worth_waking(pool, amount);
-    /* One searcher is enough for one task. For several tasks, this wakes a sleeper for each: the
-     * present searchers may take other tasks, so they are counted in addition. */
+    /* A searcher will do instead of one sleeper. But if several are worth a wake-up, all are woken:
+     * the present searchers may take other tasks, so they are counted in addition. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5377,8 +5380,8 @@ static void wsqi_pass_jobs(wsq_pool *pool) {
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-/* Wakes threads if there is any work. The caller has found that S counts no searcher, and has
- * passed a full barrier. (Or it is a joiner that was called for work, and does not take it.) */
+/* Wakes threads if there is any work. The caller has found no searcher in S, and has passed a full
+ * barrier. (Or the caller is a joiner that was called for work, and does not take it.) */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (!wsqi_notify_tasks(pool, UINT_MAX)) wsqi_pass_jobs(pool);
 }
@@ -5397,11 +5400,11 @@ static void wsqi_search_begin(wsqi_worker *self) {
      * finished. Pairs with W5. And either this thread sees a guest in S, or a worker that takes the
      * guest's job sees what this one has finished (wsqi_check_beside). */
     wsqi_fence_rmw();
-    /* The last thread to run dry checks whether the pool is quiet. It is the last if all other
-     * permits sleep or search: a permit in use belongs to a thread with work, which comes here
-     * later. (In a caller_runs pool one thread acts for all workers, so it always checks.) But the
-     * last thread may be in a guest's job, for which wsq_pool_wait must not wait. So if there are
-     * guests, each thread that has finished tasks since its last search checks, too. */
+    /* The last thread to run dry checks whether the pool is quiet. This thread is the last if all
+     * other permits sleep or belong to searchers: a permit in use belongs to a thread with work,
+     * which comes here later. (In a caller_runs pool one thread acts for all workers, so it always
+     * checks.) But that thread may be in a guest's job, for which wsq_pool_wait must not wait. So
+     * if there are guests, a thread that has finished tasks since its last search checks, too. */
     if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
@@ -5433,7 +5436,7 @@ static void wsqi_search_end(wsqi_worker *self) {
  *            do so only after park_timeout_ns, or at the time-out of a wait.) No watcher is needed
  *            while all slots are empty, no timer is set, and a thread has the driver. A sleeper has
  *            its bit set, or is being woken. If a pool has a driver and S counts a sleeper, then a
- *            thread has the driver, or one searches, or the watcher looks within WSQI_WATCH_NS.
+ *            thread has the driver, or searches, or the watcher looks within WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
  *            its own.
@@ -5446,8 +5449,8 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCHES_SLOTS 0x80000000u   /* the watcher looks at slots, not only for timers */
 #define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due; the watcher may wait for a permit */
 
-/* Makes the watcher look again. If there is none, wakes an idle thread to become it. The caller has
- * filled a slot, set a new first timer, left the driver or put a permit to sleep, and has then read
+/* Makes the watcher look again. If no thread watches, wakes an idle thread to do so. The caller has
+ * filled a slot, set a new first timer, left the driver or put a permit to sleep, and then read
  * `watcher`. I11: this thread sees a sleeper in S, or the sleeper sees the change, and watches. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     uint32_t index = (watcher & ~(WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS)) - 1;
@@ -5493,13 +5496,13 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        /* I10: the next look sees a full slot, or its owner wakes the watcher. Pairs with I11. */
+        /* I10: this thread sees a full slot, or the slot's owner wakes it. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher |= WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: a timer whose setter saw no watcher is visible here. Pairs with I11. */
+    /* I10: if a thread set a timer and saw no watcher, this load sees it. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
         /* A timer is due. If no permit sleeps, a working thread fires it in its turn, and the
@@ -5530,7 +5533,7 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* The owner takes the pool's driver. False: none, it is taken, or this is a child of fork(). */
+/* The owner takes the driver. False: there is none, a thread has it, or this is a forked child. */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
@@ -5541,7 +5544,7 @@ static bool wsqi_driver_take(wsqi_worker *self) {
 
 /* Dispatches the events, if any, and gives the driver up. The owner is awake and has the driver.
  * Tasks that it wakes here go into its queue, in order, or, if it has no permit, into the global
- * queue. With a permit it is a searcher, and so wakes others when its search ends. */
+ * queue. An owner with a permit is a searcher, so it wakes others when its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5550,7 +5553,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        wsqi_self_set(self); /* so woken tasks go to this worker's queue, also if caller_runs */
+        wsqi_self_set(self); /* so woken tasks go to its queue, also in a caller_runs pool */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
         self->order = order;
@@ -5590,7 +5593,8 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* Sets `robs_slots` if a full slot's owner has begun no task since a thread last looked at it. */
+/* Notes which task the owner of each full slot runs. Sets `robs_slots` if an owner has begun no
+ * task since a thread last noted that. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
@@ -5602,8 +5606,8 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up. It takes a free driver. If a timer is due, or a slot may be robbed, it
- * wakes itself with a permit that sleeps. If none sleeps, it asks a joiner to give one back. */
+/* The watcher's time is up, so it looks. It takes a free driver. If a timer is due, or a slot may
+ * be robbed, it wakes itself with a sleeping permit or, if there is none, asks a joiner for one. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -5620,8 +5624,8 @@ static void wsqi_watch_end(wsqi_worker *self) {
 }
 
 /* The owner is idle, and its park_timeout_ns is up. It wakes itself if a wake-up was lost: if at
- * two time-outs in a row a task is queued, and no thread searches. (At the first time-out the
- * task's producer may be about to notify.) */
+ * two time-outs in a row a task is queued, a permit sleeps, and no thread searches. (At the first
+ * time-out the task's producer may be about to notify.) */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -5636,7 +5640,7 @@ static void wsqi_park_end(wsqi_worker *self) {
 }
 
 /* An idle owner sleeps once, in the driver's wait if it has the driver. It wakes up for a token, at
- * `deadline`, after park_timeout_ns, or to look, as the watcher. True: it is still the watcher. */
+ * `deadline`, after park_timeout_ns, or, as the watcher, to look. True: it is still the watcher. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5645,7 +5649,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
     /* A watcher whose time is up looks before it sleeps. Otherwise a driver that always has events
-     * (see the return below) would keep it from ever looking. */
+     * (see the return below) would keep the watcher from ever looking. */
     if (!watching || wsqi_clock_ns() < until)
         wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->driving == WSQI_DRIVING_EVENTS || !wsqi_asleep(self)) return watching;
@@ -5670,26 +5674,26 @@ static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
-/* Moves a woken worker to another processor, if it was woken for jobs, twice in a row, on its
- * waker's processor. If it is woken there again, it moves at the fourth time, the eighth and so on.
+/* Moves a woken worker to another processor if, for the second time in a row, it was woken for jobs
+ * and finds itself on its waker's processor; then again at the fourth time, the eighth and so on.
  * Reason: a kernel may leave a woken thread on its waker's processor. Then the two take turns, and
  * a thief delays its victim, so that `skynet` takes twice as long (bench/README, "Figures"). A
- * worker that was woken for tasks does not move: the benchmark `wake` gained nothing. */
+ * worker that was woken for tasks does not move: that gained nothing in the benchmark `wake`. */
 static void wsqi_leave_waker(wsqi_worker *self) {
     uint32_t from = wsqi_load_hint(&self->from);
     if (from == 0) return;
     wsqi_store_hint(&self->from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    /* If the pool has no own threads, this one is the user's: its affinity mask stays. */
+    /* In a pool without own threads this thread is the user's, so its affinity mask stays. */
     bool moves = self->beside >= 2 && (self->beside & (self->beside - 1)) == 0;
     if (moves && wsqi_own_threads(&self->pool->config) != 0) wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a task that wakes another notifies. A guess: the other waits
- * in the slot until the waker ends, often for as long as it takes to wake an idle thread (5 us). */
+/* If tasks take this long on average, a worker that wakes a task notifies. A guess: the woken task
+ * waits until the running one ends, often for the 5 us that it takes to wake an idle thread. */
 #define WSQI_SLOT_NS 3000u
 
-/* Sets wake_slot: 0 if the owner has no permit or no slot, its tasks take long, or a hook hears of
+/* Sets wake_slot: 0 if the owner has no permit, lifo_cap is 0, tasks take long, or a hook hears of
  * WSQ_EVENT_WAKE. Then wsqi_schedule_slow queues a task that the owner wakes, and may notify. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
@@ -5711,8 +5715,8 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 /* The owner is about to sleep. It takes the driver, if that is free, in four cases: it had the
  * driver last, it has run a task since its last sleep, all permits sleep (s: the value of S), or
  * one thread sleeps for all workers (caller_runs). Otherwise the driver stays free for its last
- * thread, which mostly comes back soon. If another thread took it each time, each event would cost
- * the wake-up of that thread. */
+ * thread, which mostly comes back soon. If another thread took the driver each time, each event
+ * would cost the wake-up of that thread. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5727,7 +5731,7 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
 /* The owner found no work, or has no permit. It sleeps until another thread wakes it, with a permit
  * and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons for that are a
  * pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the end of `wait`
- * (if that is NULL, the dismissal of a lent thread), and the end of the pool. */
+ * (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -5752,7 +5756,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* These two steps come before wsqi_pass_on, which counts an unwatched timer, slot or driver. */
+    /* These two steps precede wsqi_pass_on, to which an unwatched timer, slot or driver is work. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5780,7 +5784,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    /* P4: this thread sees the stop, or is seen awake. I6: wsqi_notify_tasks needs this barrier. */
+    /* P4: this thread sees the stop, or the shutdown sees it awake. I6: for wsqi_notify_tasks. */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
@@ -5846,8 +5850,8 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
                         wsqi_unmarked(item));
 }
 
-/* The next item that wsqi_spill_queue moves: the newest of the deque, or else the oldest of those
- * that are left of the ring. NULL: there is none. */
+/* Returns the next item that wsqi_spill_queue moves: the newest of the deque or, if there is none,
+ * the oldest of the ring's last *left items. NULL: no item is left. */
 static inline void *wsqi_spill_next(wsqi_worker *self, uint32_t *left, uint32_t tail) {
     void *item = wsqi_deque_take(self);
     if (item != NULL || *left == 0) return item;
@@ -5875,8 +5879,9 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
  * has no permit from here on. Marked tasks, which came from there, go to its front, so that no
  * later task overtakes them. Tasks that were spawned or woken here go to its end: at the front,
  * tasks that spawn and block would keep others waiting without end. A long queue stays in place,
- * unless a lent thread leaves: others steal from it in searches and turns (wsqi_take_stuck). (Only
- * a WSQ_LIFO pool has long queues, and it has no slots.) True: the caller must notify. */
+ * and others steal from it in searches and turns (wsqi_take_stuck), unless the owner is a lent
+ * thread that leaves. (Only WSQ_LIFO pools have long queues, and they have no slots.) True: the
+ * caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     self->lifo_left = 0;
@@ -5972,11 +5977,11 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* Shall workers take tasks of the global queue one at a time, not in batches? Yes, if it has one
- * lane and holds few tasks, and tasks take long. Then tasks start in order, and none waits in a
+/* Shall workers take tasks of the global queue one at a time, not in batches? Yes, if that queue
+ * has one lane and few tasks, and tasks take long. Then tasks start in order, and none waits in a
  * ring behind a task that blocks. (A new pool supposes that its tasks are long: a worker's average
- * begins at 50 us.) With several lanes workers always take batches: one by one, many workers get
- * tasks too slowly. The bounds are guesses; bench/README and bench/sim/README have figures. */
+ * begins at 50 us.) With several lanes workers always take batches, because many workers would get
+ * single tasks too slowly. The bounds are guesses (figures: bench/README, bench/sim/README). */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
@@ -6003,7 +6008,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
-    if (left == 0) self->order = pool->config.order; /* all are fetched: undo wsqi_order_keep */
+    if (left == 0) self->order = pool->config.order; /* no task is left: undo wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
         next = wsqi_get(&one->next);
         if (task == NULL) task = one;
@@ -6048,9 +6053,9 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
-/* Is the victim's only task too fresh to steal? Mostly the victim is about to run that task, where
- * its data is. So a thief takes the task only if it is still there at the next look. (Bench `chain`
- * beside an idle worker: 37 ns a task; if thieves take it immediately, 61.) */
+/* Is the victim's only task too fresh to steal? Mostly the victim is about to run that task, and
+ * has its data in the cache. So a thief takes the task only if it is still there at the next look.
+ * (Bench `chain` beside an idle worker: 37 ns a task; if thieves take it immediately, 61.) */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
@@ -6128,7 +6133,7 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* The owner begins a task or job on top of the current one; its jobs lie from `floor` on. */
+/* The owner begins a task or job on top of the current one. Jobs that it forks begin at `floor`. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -6150,7 +6155,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
  *            cancelled, or is a claimed future. A POISONED task does not run again if it is PENDING
  *            or OPEN (revocable), or has a HOLD: the read-modify-write before its run sees
- *            POISONED. Others may be running. DONE and POISONED: a cancel ended it, not a run.
+ *            POISONED. Other POISONED tasks may be running. DONE and POISONED: a cancel ended it.
  * Writers:   any thread adds bits, and adds or takes away holds. The thread that spawns, runs or
  *            ends the task, or claims a future, clears bits; wsqi_task_poison clears DONE, too.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
@@ -6208,7 +6213,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* Leaves out `pool`, which the spawn writes, and `next`, which the thread that queues it writes. */
+/* Leaves out `pool`, which a spawn writes, and `next`, which a push into a list writes. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -6251,7 +6256,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread queues a task with a priority or a pin, and notifies. Then the task may be gone. */
+/* Any thread queues a task with priority or pin, and notifies. After this the task may be gone. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -6276,8 +6281,8 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 /* Notes a wake in the task's state. True: the caller must queue the task. Any thread calls this. */
 static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
-     * with T3 and T5. A release even if the task was notified before, because the run that takes
-     * the notification must see what this waker wrote, too. */
+     * with T3 and T5. This is a release even if the task was notified before, because the run that
+     * takes the notification must see what this waker wrote, too. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* False: another thread may already run and end the task, so its memory may be gone. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
@@ -6292,7 +6297,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        /* The state of a node is that of the last run until the node's predecessors have ended. */
+        /* A node that waits for predecessors has its last run's state, which does not count. */
         if (!wsqi_task_live(state)) return wsqi_task_cancelled(state) && !wsqi_task_is_node(task);
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
@@ -6447,7 +6452,7 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
 }
 
 /* Spawns a plain task (wsqi_task_plain). home: see wsqi_task_home. (wsqi_spawn_outside is a
- * function of its own, because this one gets shorter: bench `spawn`, 165 instructions, not 172.) */
+ * function of its own to make this one shorter: bench `spawn` takes 165 instructions, not 172.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
@@ -6542,7 +6547,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block, except a helper's, has no task: the current task is then further outward. */
+    /* A guest's block, except a helper's, has no task. Then an outer block has the current task. */
     while (self != NULL && self->frame.task == NULL) self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
@@ -6575,7 +6580,7 @@ WSQ_API bool wsq_budget_take(void) {
  * wakes up for the earliest of them; otherwise when the list's time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
-/* In a turn a worker fires its own timers. Other workers' timers it fires only if they are late by
+/* In a turn a worker fires its own timers. It fires other workers' timers only if they are late by
  * this many ns, about the time between two turns. (If each of 64 workers looked at all timers in
  * each turn, all would lose a tenth of their time; bench/sim, `sleep`.) */
 #define WSQI_TIMERS_GRACE 1000000u
@@ -6695,8 +6700,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired (lists' address + 1), and its task is notified.
- * Returns the task if the caller must queue it. If not, a notified task may run and free the timer
- * now, so the timer is not touched again. (A cancel that reads the mark waits for the lock.) */
+ * Returns the task if the caller must queue it. If not, the notified task may run and free the
+ * timer now, so this leaves the timer alone. (A cancel that reads the mark waits for the lock.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6870,8 +6875,8 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
 
-/* Marks the task as POISONED: a predecessor was cancelled, so it must not run. A done task, which
- * waits for its next spawn, loses DONE. With DONE it would look cancelled in its last run. */
+/* Marks a task as POISONED, so that it does not run: a predecessor was cancelled. A done task,
+ * which waits for its next spawn, loses DONE. With both bits, its last run would look cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
