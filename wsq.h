@@ -614,8 +614,8 @@
  * the ring may not be empty.
  *
  * STATISTICS. Each worker counts what it does, on cache lines of its own. The counts can be read at
- * any time (wsq_worker_stats, wsq_pool_stats, wsq_stats_print). `rescued` counts tasks that only a
- * time-out (park_timeout_ns) found: each would be a lost wake-up.
+ * any time (wsq_worker_stats, wsq_pool_stats, wsq_stats_print). `rescued` counts how often
+ * only a time-out (park_timeout_ns) found queued tasks: each would be a lost wake-up.
  *
  * HOOKS. wsq_hooks report each step of a task (it is spawned, woken, begins, ends, or is
  * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
@@ -1959,7 +1959,8 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
  * A thread outside may run the task here, too, in place of a worker that sleeps, with the index of
  * a guest.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
- * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task.
+ * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task or in a
+ * dispatch (DRIVER in >>guide).
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
@@ -2098,7 +2099,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
  * here, if no thread has started it; otherwise the worker blocks, and another thread works in its
  * place. A thread outside may call the function here, too, in place of a worker that sleeps.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
- * WSQ_ERR_INVALID: the future is NULL, or the caller is inside its function.
+ * WSQ_ERR_INVALID: the future is NULL, or the caller is inside its function or in a dispatch.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
@@ -2175,7 +2176,7 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * was shut down before all tasks ran. No task of the group runs any more. If the pool was not shut
  * down, none is left. After a shutdown some tasks may still be pending or held (wsq_group_pending
  * counts them), and need the group until they are woken.
- * WSQ_ERR_INVALID: the group is NULL.
+ * WSQ_ERR_INVALID: the group is NULL, or the caller is inside a task of it or in a dispatch.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
 
@@ -3473,7 +3474,9 @@ static WSQI_UNUSED void *wsqi_pages_take(size_t size, size_t alignment) {
     size_t head = (size_t)(0 - (uintptr_t)raw) & (alignment - 1);
     if (head != 0) munmap(raw, head);
     munmap(raw + head + size, alignment - head);
+    int saved = errno; /* the caller may be inside a task */
     syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels reject it */);
+    errno = saved;
     return raw + head;
 }
 
@@ -7593,7 +7596,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
+        self->frame.task = NULL; /* so wsqi_runs_below does not find the task that ran last */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7928,7 +7931,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
     uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
-    self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
+    self->frame.task = NULL; /* so wsqi_runs_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First looks: at the worker in `lead`; then, if S does not count this worker yet, at others.
@@ -9107,11 +9110,12 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     return result;
 }
 
-/* Is the task one that this thread runs, now or further down its stack? */
-static bool wsqi_task_below(const wsq_task *task) {
+/* Does this thread run the task or, if that is NULL, a task of the group, now or further down its
+ * stack? Then a wait for it would never end. */
+static bool wsqi_runs_below(const wsq_task *task, const wsq_group *group) {
     for (const wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer)
         for (const wsqi_frame *frame = &block->frame; frame != NULL; frame = frame->outer)
-            if (frame->task == task) return true;
+            if (task != NULL ? frame->task == task : frame->group == group) return true;
     return false;
 }
 
@@ -9120,7 +9124,7 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     wsqi_check_task(task);
     wsq_result result = wsqi_task_result(task); /* first: an ended task's pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
-    if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
+    if (wsqi_runs_below(task, NULL)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
@@ -9129,6 +9133,7 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsqi_check_group(group);
+    if (wsqi_runs_below(NULL, group)) return WSQ_ERR_INVALID;
     return wsqi_await(group->pool, NULL, group, timeout_ns);
 }
 
@@ -9429,7 +9434,7 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     /* If a hook gets TASK_END, which names the future's address, the future is freed only after the
      * call; otherwise before it, so that a wsq_go in the call can use the future again. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    /* The call may submit a function, get this future again, and wait for it. wsqi_task_below must
+    /* The call may submit a function, get this future again, and wait for it. wsqi_runs_below must
      * not take it for the running task, so from here on the frame names no task. */
     if (!hooked) wsqi_local(wsq_pool_of(ctx))->frame.task = NULL;
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
