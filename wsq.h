@@ -6984,10 +6984,11 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * >>run: one run of a task, and its end
  * Purpose:   calls the task's function, and acts on its result: DONE, PENDING, YIELD or GONE.
  * Invariant: only the thread that took a task out of its queue runs it or ends it.
- * Writers:   state: that thread; see >>task.
+ * Writers:   state: the thread that runs or ends the task (all writers: see >>task).
  * ========================================================================== */
 
-/* Ends a task that may be AWAITED, or have other bits in its state; see wsqi_task_finish. */
+/* Ends a task as wsqi_task_finish does, whatever bits its state has. If it is AWAITED, this
+ * resolves its edges, and calls the threads that wait for it. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
@@ -7003,17 +7004,17 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
  * batch, the task's former state. After this call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
-    /* T2: a thread that sees the task done sees what it did (T1, W3). Failure: decide again. */
+    /* T2: a thread that sees DONE sees what the task did (T1, W3). Failure: more bits are set. */
     if (!WSQI_LIKELY(wsqi_cas_rel(&task->state, &former, state)))
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The owner queues a task that yielded, or was woken or cancelled while it ran. With a priority or
- * pin, it goes to the lane for that; otherwise to the back of the owner's ring or, if the ring is
- * full or not in use, to the first lane of the global queue. A task that would run next goes there,
- * too, if other tasks wait there: they come first. No thread is notified for a task that will run
- * next. If the owner does something else first, it notifies then: before an urgent task
- * (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step. */
+/* The owner queues a task that yielded, or was woken or cancelled while it ran. A task with a
+ * priority or pin goes to its lane; any other to the back of the owner's ring or, if the ring is
+ * full or not in use, to the first lane of the global queue. A task that would run next goes to
+ * that lane, too, if other tasks wait in it, because they come first. For a task that will run next
+ * the owner notifies only if it does something else first: before an urgent task (wsqi_take_lane),
+ * before it blocks (wsqi_permit_give), or after a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -7084,8 +7085,9 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Begins the run of a task that was woken, or is OPEN or POISONED. False: it was cancelled, or is
- * a claimed future, and must not run. The state stays: each wsq_task_cancel returns the same. */
+/* Begins the run of a task that was woken, or is OPEN or POISONED. False: the task was cancelled,
+ * or is a future that a thread has claimed, so it must not run. Its state then does not change, so
+ * that each further wsq_task_cancel returns what the first one returned. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
@@ -7190,7 +7192,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Claims a node's task for its run: no predecessor is left. The caller must queue the task. */
+/* Claims the task of a node that has no predecessor left, for a run. The caller must queue it. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -7198,8 +7200,8 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* A node's task has ended: starts the node's successors that wait for no other predecessor. The
- * caller counts the end in the group only after this: at count zero the graph may be freed.
+/* A node's task has ended. Starts the node's successors that wait for no other predecessor. The
+ * caller counts the end in the group only after this, because at count zero the graph may be freed.
  * poisons: the task was cancelled, so its successors must not run. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
@@ -7236,7 +7238,7 @@ static void wsqi_group_flush(wsqi_worker *self) {
     self->ends.group = NULL;
     self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
-    /* This is last: after it wsq_pool_wait may return, and then the group may be freed. */
+    /* This comes last, because after it wsq_pool_wait may return, and the group may be freed. */
     wsqi_count_finished(self, n);
 }
 
@@ -7256,7 +7258,8 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts a task of the group. Relaxed: the task's end, after its spawn, changes the same word. */
+/* Counts a task of the group. Relaxed: the task's end comes after its spawn, and changes the same
+ * word, so the count cannot reach zero too early. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
@@ -7566,7 +7569,7 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error) {
 }
 
 WSQ_API int wsq_group_error(const wsq_group *group) {
-    return (int)wsqi_load_rlx(&group->error); /* Relaxed: final once the group is done (K4) */
+    return (int)wsqi_load_rlx(&group->error); /* Relaxed: it is final once the group is done (K4) */
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
