@@ -7618,7 +7618,7 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Steals and runs the victim's oldest public job. False: no job is public; this asks for one. */
+/* Steals and runs the victim's oldest public job. False: the victim has none; this asks for one. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7629,8 +7629,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So check for
-     * quiet first. (In a join only if tasks have ended since this thread's last search.) */
+    /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So first
+     * check for a quiet pool. (In a join only if this thread ended tasks since its last search.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that thread sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
@@ -7639,14 +7639,14 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* This was the victim's last public job, so the victim is asked for more. (If each theft asked,
+    /* If this was the victim's last public job, the victim is asked for more. (If each theft asked,
      * the victim would publish at each fork, and uts with 2 workers would take 3% longer.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    /* A guest goes on duty for this job, unless it is in one already. Others are on duty. */
+    /* A guest that is in no job yet goes on duty for this one. Other threads are on duty. */
     bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* a new frame, because the job is no part of the current task */
@@ -7675,14 +7675,14 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
 }
 
 /* How many workers one pass (wsqi_steal_pass) visits: this many in a join, or at each distance if
- * distances matter; else 3 times as many. More would cost the victims more than it brings. (On 128
- * simulated cores, 4 to 16 differ little.) The last searcher finds what the passes missed. */
+ * distances matter; else 3 times as many. More visits would cost the victims more than they bring.
+ * (On 128 simulated cores, 4 to 16 differ little.) The last searcher finds what they missed. */
 #define WSQI_VISITS 8u
 
 /* What a thief takes. JOBS: public jobs. TASKS: also queued tasks. SLOTS: also tasks in slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Notifies if the thief or its victim has tasks left. (A searcher does so when it stops.) */
+/* Notifies if the thief or its victim has tasks left. (A searcher notifies when it stops.) */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: searchers may have missed the stolen tasks while these moved, so this thread notifies for
      * them. The victim does not notify for a task that it pushes behind others. But either this
@@ -7698,7 +7698,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     wsqi_stat(self->counters.steal_attempts, 1);
     if (jobs && wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS) return false;
-    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* guests have none */
+    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* guests have no tasks */
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
 }
@@ -7706,15 +7706,16 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 /* Visits other workers until it has stolen a job or task, or has visited enough (WSQI_VISITS). It
  * leaves out sleepers, unless it looks for tasks in a WSQ_LIFO pool. A thread that may rob slots
  * visits all, also sleepers. True: a stolen job has run. Otherwise *task returns a task, or NULL.
- * If distances matter, near workers come first; but not in a join, where that slows fib down by
- * almost half (bench/sim). from: the number of the first worker to visit; at distance d, from[d].
- * It returns where the next pass begins: after the last victim if S counts this thread as a
- * searcher, so its passes reach all workers soon; otherwise anywhere, so thieves spread. */
+ * If distances matter, near workers come first; but not in a join, where that would slow fib down
+ * by almost half (bench/sim). from[d]: the number of the first worker to visit at distance d; in a
+ * pass without distances, from[0]. The pass stores there where the next one begins: after the last
+ * victim if S counts this thread as a searcher, so that its passes reach all workers soon;
+ * otherwise at a random worker, so that thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    /* all: visits sleepers, too. A long deque stays with its owner, also while the owner sleeps. */
+    /* all: visits sleepers, too. In a WSQ_LIFO pool a sleeper may still have a long deque. */
     bool all = self->robs_slots || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
@@ -7726,7 +7727,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
         for (unsigned i = 0; i < count && (visits != 0 || self->robs_slots) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* One read for up to 64 victims: all workers write to the bitmap, so reads are slow. */
+            /* One read serves 64 victims: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             bool sleeps = (asleep & wsqi_bit(victim)) != 0;
@@ -7740,24 +7741,25 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     return false;
 }
 
-/* Pauses between two looks for work: for 2 spin hints in round 0, then for 4, 8, 16, and always 32.
- * (A hint takes 10 to 80 ns.) Without pauses the looks would take cache lines away from the
- * workers; with longer ones, work would be found later. job: the job that a join waits for, or
- * NULL. Its end ends the pause, because a late join delays the joins that wait for it. */
+/* Pauses between two looks for work: for 2 spin hints in round 0, then 4, 8, 16, and 32 from round
+ * 4 on. (A hint takes 10 to 80 ns.) Without pauses the looks would take cache lines away from the
+ * workers; with longer pauses, work would be found later. job: the job that a join waits for, or
+ * NULL. The job's end ends the pause, because a late join delays the joins that wait for it. */
 static void wsqi_backoff(uint32_t round, wsq_job *job) {
     uint32_t hints = 2u << (round < 4 ? round : 4);
     while (hints-- != 0 && (job == NULL || wsqi_load_hint(&job->done) != WSQI_JOB_DONE))
         wsqi_pause();
 }
 
-/* Looks where the waker saw work, or this thread stole a job last. Returns as wsqi_visit does. */
+/* Visits the worker in `lead`: the waker saw work there, or this thread last stole a job there.
+ * Returns as wsqi_visit does. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     /* The waker wrote `lead` before it gave the token, so this thread sees it (I1). */
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
     if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
-    /* The first look only notes a lone task, because the victim may be about to take it. The second
-     * look takes it. */
+    /* If the victim has only one task, the first look just notes that (wsqi_fresh), because the
+     * victim may be about to run the task. The second look takes the task. */
     for (int look = 0; look < 2 && *task == NULL; look++) {
         if (look != 0) wsqi_backoff(2, NULL);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
@@ -7781,8 +7783,8 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* The worker runs dry: ends the time of this turn. Of the times of fewer than 16 tasks, three in
- * four are dropped, because the clock takes time, too. */
+/* The worker stops timing its tasks, mostly because it runs dry. If it has timed fewer than 16
+ * tasks, it drops the time in three of four cases, because reading the clock takes time, too. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     bool timed = self->turn.start != 0 && (run >= 16 || wsq_random_next(&self->random) % 4 == 0);
@@ -7793,11 +7795,11 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Steals from a thread that is in a long task: while all threads work, no searcher would. A turn
- * notes which task one other thread is in. If a later turn finds that thread in the same task, this
- * worker steals from it. But first the worker runs what its own ring held at the earlier turn, or
- * got by a theft since, because those tasks may be older; until then the note stays. (A WSQ_LIFO
- * pool does not wait for them: it empties rings slowly, and keeps no order anyway.) */
+/* Steals from a thread that is in a long task. (While all threads work, no searcher does that.) A
+ * turn notes which task one other thread is in. If a later turn finds that thread in the same task,
+ * this worker steals from it. But first the worker runs the tasks that its own ring held at the
+ * earlier turn, or got by a theft since, because those may be older; until then the note stays. (In
+ * a WSQ_LIFO pool it does not run them first: rings empty slowly there, and no order is kept.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7828,18 +7830,19 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* wsqi_search_begin's check for a quiet pool must count all ends. */
-    /* With a permit the owner becomes a searcher. So the dispatch's tasks need not each wake a
-     * thread: the end of the search wakes threads for all of them. */
+    /* With a permit the owner becomes a searcher. So the tasks that the dispatch queues need not
+     * each wake a thread: the end of the search wakes threads for all of them. */
     if (self->permit && !self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
 }
 
-/* Step 0 of FINDING WORK, a turn: fires timers, asks the driver for events, and takes the first of
- * these tasks that exists: a WSQ_LOW one (every 16th turn), an urgent one (WSQ_HIGH or pinned), one
- * of a thread in a long task, one of this worker's own (in a WSQ_LIFO pool from the deque and from
- * the ring alternately). Then tasks move from the global queue to the end of the ring. If none may
- * move (wsqi_global_room), the next task comes from a turn, too (except after a WSQ_LOW task). */
+/* Step 0 of FINDING WORK, a turn. It fires timers, asks the driver for events, and takes the first
+ * of these tasks that exists: a WSQ_LOW task (every 16th turn), an urgent task (WSQ_HIGH or
+ * pinned), a task stolen from a thread in a long task, a task of this worker's own (in a WSQ_LIFO
+ * pool from the deque and from the ring alternately). Then tasks move from the global queue to the
+ * end of the ring. If none may move (wsqi_global_room), the worker's next look for a task is a turn
+ * again, except after a WSQ_LOW task. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool over = false;
@@ -7882,9 +7885,9 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 }
 
 /* Does the watcher's work between two rounds of a search that lasts for spin_ns: timers, the
- * driver, full slots. *task returns a task of the worker's own queue, or NULL. False: the search
- * must end, because its wait was called or has expired, the thread was dismissed, or it may now rob
- * a slot (robs_slots), as wsqi_search then does. *watch: when to look at the slots again. */
+ * driver, full slots. *task returns a task of the worker's own slot or queue, or NULL. False: the
+ * search must end, because self->wait was called or has expired, the thread was dismissed, or it
+ * may now rob a slot, as wsqi_search then does. *watch: when to look at the slots again. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7903,11 +7906,11 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * soon run those tasks. (Without this rule ping-pong takes 5% longer.) */
 #define WSQI_SLOT_ROUNDS 2u
 
-/* Shall a worker look only once and then sleep, because its last searches found nothing? This is
- * for single tasks from outside, further apart than a search lasts: a longer search would only hold
- * a core that a thread outside could use. When a search finds work, searches are long again. With a
- * driver, only work found after the first round counts: each batch of events wakes a second worker,
- * which would otherwise never be discouraged. */
+/* Shall a worker look only once and then sleep, because its last searches found nothing? This helps
+ * when single tasks come from outside, further apart than a search lasts: a longer search would
+ * only hold a core that a thread outside could use. After a search that finds work, searches are
+ * long again. (With a driver, only if it found the work after its first round. Otherwise the second
+ * worker that each batch of events wakes would never be discouraged.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7926,7 +7929,8 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
  * line of S, so S counts the worker late: when its first looks have failed and S counts no other
  * searcher, or when the whole search has failed. If the user has set a time (spin_ns), S counts it
  * right after the first looks, because wsqi_search_begin, which counts it, also calls the threads
- * in wsq_pool_wait if no task is left. They must not wait until a search of spin_ns ends. */
+ * in wsq_pool_wait if no task is left. They must not wait until a search of spin_ns ends. If
+ * helpers took tasks since wsqi_linger last looked, the search has at most one round. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
@@ -7937,12 +7941,13 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* so wsqi_runs_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First looks: at the worker in `lead`; then, if S does not count this worker yet, at others.
-     * After that this asks the driver, because it seldom has events. `first`: the driver had events
-     * when a thread last asked it, so this asks it before it robs others. Otherwise a search would
-     * steal tasks of those events, and not ask until all have begun. `drove`: the driver then
-     * brought a task. So the next search robs first, and endless events do not keep this worker
-     * from stealing. A discouraged worker does not ask: it soon sleeps in the driver's wait. */
+    /* The first looks are at the worker in `lead` and then, if S does not count this worker yet, at
+     * others. The driver is asked last, because it seldom has events. `first`: the driver had
+     * events when a thread last asked it, so it is asked before the look at others. Otherwise this
+     * worker would steal tasks of those events, and not ask until all have begun. `drove`: the
+     * driver then brought a task. So the next search asks it last, and endless events do not keep
+     * this worker from stealing. A discouraged worker does not ask: it soon sleeps in the driver's
+     * wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
     self->drove = false;
@@ -7989,8 +7994,8 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
 }
 
 /* Steps 2 to 4: finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher;
- * or a stolen job has run and lost the permit, and then S does not count the worker. The caller
- * must then take a permit, or queue the job's new tasks where others find them. */
+ * or the worker has run a stolen job, lost its permit in it, and is no searcher. In the second case
+ * the caller must take a permit, or queue the job's new tasks where others find them. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
