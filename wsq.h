@@ -8133,14 +8133,14 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            wait for a task or group, the thread keeps its permit if no other thread can use it,
  *            or the pool has no stand-ins, and runs other tasks in the middle of its own.
  *            A thread that goes on takes a permit if one sleeps. If none does, it works on without
- *            one until this run of its task returns. Then its queued tasks move as above, it seeks
- *            a permit for a moment, and becomes idle. (All states: >>shared.) A stand-in is started
+ *            one until this run of its task returns. Then its queued tasks move as above. If it
+ *            gets no permit soon, it becomes idle. (All states: >>shared.) A stand-in is started
  *            when a permit sleeps or is about to, and no idle thread could use it. It stays until
  *            the pool is over. A guest takes no queued tasks, and no permit: in its block, `permit`
  *            says that S counts it as at work. For each guest at work one worker less takes jobs
  *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a guest's block, and a permit.)
- * Writers:   permit: its thread. The thread that wakes an idle one hands it over with the token; a
- *            thread that blocks hands it over by clearing a seat. A seat: any thread, by CAS.
+ * Writers:   permit: its thread. A waker hands a permit to an idle thread with the token; a thread
+ *            that blocks hands its permit over by clearing a seat. A seat: any thread, by CAS.
  *            threads_made: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
@@ -8172,7 +8172,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
-    wsqi_group_flush(self); /* may queue a task here: so first, and the spill below moves it */
+    wsqi_group_flush(self); /* comes first: it may queue a task, which the spill below moves */
     if (self->searching) wsqi_search_end(self); /* it was woken in a wait, as a searcher */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
@@ -8190,7 +8190,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* for tasks, and for jobs: until now no permit was free for them */
+        wsqi_pass_on(pool); /* for tasks, and for jobs, for which no permit was free until now */
     else if (spilled) wsqi_notify_fenced(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
@@ -8259,8 +8259,8 @@ WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
 }
 
 /* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; each
- * kind has WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Each
- * processor begins at another block, which mostly stays in its cache. */
+ * kind has WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Threads on
+ * different processors begin at different blocks, so that a block mostly stays in one cache. */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
@@ -8286,9 +8286,10 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     return NULL;
 }
 
-/* Runs `task`, or, if that is NULL, a task that it finds, in the middle of another task. Its jobs
- * go into a guest's block, because those of the other task may lie anywhere in the worker's block.
- * If no guest's block is free, its forks run immediately. False: it found no task. */
+/* Runs a task in the middle of another one: `task`, or, if that is NULL, a task that it finds. The
+ * new task's jobs go into a guest's block, because the other task's jobs may lie anywhere in the
+ * worker's block. If no guest's block is free, the new task's forks run immediately. False: it
+ * found no task. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     wsqi_worker *guest = wsqi_guest_take(self->pool, true);
     if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
@@ -8322,15 +8323,15 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 /* Passes the owner's permit to a thread that seeks one, if any does. The owner is about to block in
  * a task. S does not change: it counts neither permits in use nor threads that seek one. */
 static void wsqi_permit_pass(wsqi_worker *self) {
-    /* With one worker, tasks keep their order. So the next thread must not begin one before those
-     * that lie here are back in the global queue (wsqi_permit_give). */
+    /* With one worker, tasks keep their order. So the next thread must not begin a task before the
+     * tasks that lie here are back in the global queue (wsqi_permit_give). */
     if (self->pool->workers == 1 && wsqi_has_tasks(self)) return;
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
         /* Relaxed: the seat hands over the permit, and nothing else. Failure: the seeker left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
-        wsqi_group_flush(self); /* may queue a task here: so first, and the caller spills it */
+        wsqi_group_flush(self); /* may queue a task here, which the caller then spills */
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
         wsqi_check_beside(self->pool); /* the owner may have ended the pool's last task in a wait */
@@ -8339,8 +8340,8 @@ static void wsqi_permit_pass(wsqi_worker *self) {
 }
 
 /* Seeks a permit for as long as a search lasts, if a seat is free. The thread lost its permit when
- * its task blocked, and the task has ended. If the thread slept immediately, the next thread that
- * blocks would have to wake it. True: it has a permit. */
+ * its task blocked, and this run of the task has returned. If the thread slept immediately, the
+ * next thread that blocks would have to wake it. True: it has a permit. */
 static bool wsqi_permit_seek(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *seat = NULL;
@@ -8364,18 +8365,19 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 
 /* ---- a worker that lingers ---- */
 
-/* How long a worker lingers after a helper has taken a task: a guess, the time of a few wake-ups */
+/* How long a worker lingers after a helper took a task. A guess: the time of a few wake-ups. */
 #ifndef WSQI_LINGER_NS
 #define WSQI_LINGER_NS 60000u
 #endif
-#define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work */
+#define WSQI_LINGER_LOOKS 4u /* if this many looks in a row see work, the worker searches again */
 
-/* Shall the owner, whose search found nothing, linger? Yes, if helpers will soon take another task:
- * since its last look they took two or more, or one within WSQI_LINGER_NS. But only without a
- * driver and without another searcher, on two processors or more, and at least one for each worker;
- * and only if spin_ns is 0, or a time of at least WSQI_LINGER_NS. (Rejected: on one processor, too.
- * There a thread that is woken preempts its waker, but one that lingers, and yields, gets the
- * processor only when its waker's time slice ends. bench/README has figures.) */
+/* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
+ * another task: since the owner's last look they took two or more, or one within WSQI_LINGER_NS.
+ * But the owner lingers only if the pool has no driver, S counts no other searcher, there are two
+ * processors or more and at least one for each worker, and spin_ns is 0 or at least WSQI_LINGER_NS.
+ * (Rejected: to linger on one processor, too. There a woken thread preempts its waker, but a thread
+ * that lingers, and yields, gets the processor only when the running thread's time slice ends.
+ * bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8392,7 +8394,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
 
 /* Keeps a searcher that found nothing awake for a while, if that pays (wsqi_linger_pays). This is
  * for threads outside that spawn one task after the other and run each in its wait
- * (wsqi_wait_help): else each spawn would wake a worker, which comes too late. While a worker
+ * (wsqi_wait_help). Otherwise each spawn would wake a worker, which comes too late. While a worker
  * lingers, S counts it as a searcher, so that spawns wake no thread; and its permit sleeps, so that
  * helpers can take it. The worker leaves most single tasks to helpers. True: it saw several tasks
  * at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search again.
@@ -8416,7 +8418,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         wsqi_backoff(3, NULL);
         now = wsqi_clock_ns();
         self->helped = wsqi_helped(pool);
-        bool fresh = false; /* helpers have just emptied a lane: its next task is left to them */
+        bool fresh = false; /* helpers have just emptied a lane, so mostly they get its next task */
         size_t left = 0;    /* how many tasks are left to helpers */
         for (unsigned i = 0; i < pool->shares; i++) {
             wsqi_inject *lane = wsqi_share(pool, i);
@@ -8451,7 +8453,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
         if (ran) continue;
-        if (may && !self->permit) continue; /* a stolen job has lost it: as after a task */
+        if (may && !self->permit) continue; /* a stolen job lost the permit, so first take one */
         if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8499,11 +8501,11 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Are there at least as many idle or starting threads as sleeping permits and `more` together? For
- * a moment a new thread is counted twice, as starting and as idle, so other threads may get a wrong
- * yes. Therefore the new thread asks again after that moment (in wsqi_sleep). Not to count it for a
- * moment would be worse: a waiting thread could take a permit, and run a task that waits for the
- * waiting thread's own task. */
+/* Are there at least as many idle or starting threads as permits that sleep, or (`more`) are about
+ * to? For a moment a new thread is counted twice, as starting and as idle, so other threads may get
+ * a wrong yes. Therefore the new thread asks again after that moment (in wsqi_sleep). To leave it
+ * out for a moment would be worse: a waiting thread could take a permit, and run a task that waits
+ * for the waiting thread's own task. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
@@ -8539,8 +8541,8 @@ static void wsqi_thread_want(wsq_pool *pool) {
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
 /* Can this block have a permit? A thread may be inside several pools and runs; `outer` links its
- * blocks. In each pool only the outermost one can have the thread's permit; none can in a
- * caller_runs pool or in a child of fork(). */
+ * blocks. In each pool only the outermost of these blocks can have the thread's permit; none can
+ * in a caller_runs pool or in a child of fork(). */
 static bool wsqi_has_permits(const wsqi_worker *block) {
     const wsqi_worker *outer = block->outer;
     while (outer != NULL && outer->pool != block->pool) outer = outer->outer;
@@ -8564,10 +8566,10 @@ static void wsqi_permits_take(void) {
 
 /* Gives back the permits of a thread that is about to block or wait, in all its pools. A thread
  * that seeks a permit in a seat gets it; else the permit sleeps. But the block `keeper` (NULL:
- * none) keeps a permit that no other thread could use. False: it does, so the thread must run tasks
- * in its wait. A join gives its permit back (wait->gives) if tasks are queued, or if it may run no
- * other jobs. Else it keeps the permit until a producer asks for it (wsqi_joiner_ask). (Rejected: a
- * join that always gives it back. That slows fib down by a sixth: bench/sim.) */
+ * none) keeps a permit that no other thread could use. False: `keeper` did so, and the thread must
+ * run tasks in its wait. A join gives its permit back (wait->gives) if tasks are queued, or if it
+ * may run no other jobs. Else it keeps the permit until a producer asks for it (wsqi_joiner_ask).
+ * (Rejected: a join that always gives it back. That slows fib down by a sixth: bench/sim.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool given = true;
     wsqi_each_pool(block, wsqi_self_get()) {
