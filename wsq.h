@@ -8656,7 +8656,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
 }
 
 /* Enters the wait's bucket, so that others call this thread, and clears an earlier call. So the
- * caller must now look whether the wait is over. True: a shutdown released the endless wait. */
+ * caller must now look whether the wait is over. True: a shutdown ends the wait, which would last
+ * for ever. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8727,8 +8728,8 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 #define WSQI_LOOK_NS 50000u
 
 /* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only a thread that
- * is in no pool looks, or a helper in a wait of its task. If the looks of four waits in a row were
- * useless, only every 16th wait looks. */
+ * is in no pool looks, or a helper in a wait of its task; in a caller_runs pool no thread looks. If
+ * the looks of four waits in a row were useless, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
@@ -8776,7 +8777,7 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
 /* Runs one task of a caller_runs pool in a wait or, if there is none, sleeps as worker 0. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
+    (void)wsqi_permits_give(wait, NULL); /* gives back the thread's permits in other pools */
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* no task is left, and no call came */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
@@ -8785,17 +8786,18 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (first->searching) wsqi_search_end(first); /* the next task may run as another worker */
+        if (first->searching) wsqi_search_end(first); /* this thread may act as another worker */
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
     }
     wsqi_pump_leave(pool);
 }
 
-/* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (Without a
- * deadline, wsqi_wait_here has run awaited tasks of its queue.) The thread runs tasks that are
- * pinned to it, because no other thread may. It runs others only if it keeps its permit. In a join
- * it runs none. In a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
+/* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (In a wait
+ * without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.) The
+ * thread runs tasks that are pinned to it, because no other thread may. It runs other tasks only if
+ * it keeps its permit, and in a join it runs no task. In a cancelling shutdown a thread in a task
+ * or job cancels tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8827,10 +8829,10 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not an outer wait: that one has found a task, and searches no more */
+    self->wait = NULL; /* no outer wait is put back: it found a task, and searches no more */
     self->wait_depth--;
-    /* A thread that found nothing sleeps. (If it is no searcher, a stolen job has lost the permit:
-     * the next round comes as after a task.) */
+    /* A thread that found nothing sleeps. (If it is no searcher, it lost its permit in a stolen
+     * job, and the next round follows as after a task.) */
     if (!ran && !pinned && self->searching) wsqi_sleep(self, wait);
 }
 
@@ -8894,8 +8896,8 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* The owner has taken `item`, the oldest of its ring. It puts awaited tasks in front of all others,
- * which keep their order; but only those among the next `most` items. Returns how many. */
+/* The owner has taken `item`, the oldest of its ring. This puts the awaited tasks among the next
+ * `most` items in front of all others, which keep their order. Returns how many are awaited. */
 static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *task,
                                const wsq_group *group, size_t most) {
     void *first[2] = {NULL, NULL}; /* two chains of items: [0] awaited tasks, [1] others */
@@ -8914,7 +8916,7 @@ static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *ta
     }
     for (int other = 0; other < 2; other++) {
         for (void *next = first[other]; (item = next) != NULL;) {
-            next = wsqi_get(&wsqi_unmarked(item)->next); /* first: a thief may take the task */
+            next = wsqi_get(&wsqi_unmarked(item)->next); /* read before a thief can take the task */
             wsqi_ring_return(self, item);
         }
     }
@@ -9014,7 +9016,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
-        if (wsqi_load_hint(&self->pool->timer_next) != WSQI_NEVER) /* as a worker in its turn */
+        if (wsqi_load_hint(&self->pool->timer_next) != WSQI_NEVER) /* as in a turn */
             (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
         wsq_task *next = wsqi_take_awaited(self->pool, task, group);
         if (next == NULL) return;
@@ -9027,11 +9029,12 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
 
 /* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
  * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a guest's block. If
- * one of these waits in turn, the thread helps in that wait, too. It does not help (pool->helped)
- * where tasks may need something that only the pool's own threads have: a larger stack, or what a
- * START hook has set up. (Rejected: after 16 waits for single tasks, the thread's spawns wake no
- * worker. A task without a wait then lay beside idle workers for 0.5 ms. Also rejected: to turn
- * pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
+ * one of these tasks waits in turn, the thread helps in that wait, too. It does not help unless
+ * pool->helped is set: not in a WSQ_LIFO pool or one without own threads, nor if tasks may need
+ * what only these threads have: a larger stack, or what a START hook has set up. (Rejected: after
+ * 16 waits for single tasks, the thread's spawns wake no worker. A task without a wait then lay
+ * beside idle workers for 0.5 ms. Also rejected: to turn pthread_cancel off here. A spawn and its
+ * wait then take 60, not 52 ns.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -9073,7 +9076,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group, so its last task's end calls this thread. False: look at the group again. */
+/* Marks the group, so its last task's end calls this thread. False: the caller must look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
