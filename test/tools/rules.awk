@@ -2,8 +2,9 @@
 #
 #     NAME section function what-it-says   line column text   line column text   constant, or nothing
 #
-#     N: a condition of if or while is negated            C: a call whose value nobody uses is dropped
-#     K: a constant is one more                           E: a result is the next one
+#     N: a condition of if, while or for is negated       C: a call whose value nobody uses is dropped
+#     K: a constant is one more, also a macro's           E: a result is the next one
+#     T: what comes before a ? is negated: the whole condition, or what follows the last && or ||
 #
 # NAME is the rule, the line and a number. Each mutant is one or two insertions, in which @ stands for
 # WSQI_MUTANT(number): where that is 1, the mutant is there. With -v sample=FILE, such lines with a number
@@ -73,6 +74,44 @@ function negate(l,   rest, offset, open) {
         if (closes(l, open))
             found("N", l, open, "(@ == !", "negated: " substr(code[l], open, 70), at_line, at_column + 1, ")")
         offset += RSTART + RLENGTH - 1
+        rest = substr(code[l], offset + 1)
+    }
+}
+
+# The first semicolon outside parentheses from column c of line l on: sets at_line, at_column.
+function semicolon(l, c,   depth, i, from, ch) {
+    depth = 0
+    for (i = l; i < l + 4; i++) {
+        for (from = i == l ? c : 1; from <= length(code[i]); from++) {
+            ch = substr(code[i], from, 1)
+            if (ch == "(") depth++
+            if (ch == ")" && --depth < 0) return 0
+            if (ch == ";" && depth == 0) { at_line = i; at_column = from; return 1 }
+        }
+    }
+    return 0
+}
+
+function negate_loop(l,   open, first, column, what) {
+    if (!match(code[l], /(^|[^A-Za-z0-9_])for \(/)) return
+    open = RSTART + RLENGTH - 1
+    if (!semicolon(l, open + 1)) return
+    first = at_line
+    column = at_column + 1
+    if (!semicolon(first, column)) return
+    what = substr(code[first], column, at_line == first ? at_column - column : 70)
+    if (what !~ /[^ ]/) return
+    found("N", first, column, "(@ == !(", "negated: for (;" what ";", at_line, at_column, "))")
+}
+
+# ^ binds less than a comparison, but more than && and ||. A pointer before the ? does not compile so.
+function flip(l,   rest, offset, at) {
+    rest = code[l]
+    offset = 0
+    while (match(rest, / \? /)) {
+        at = offset + RSTART
+        found("T", l, at, " ^ @", "negated: " substr(code[l], at > 40 ? at - 40 : 1, at > 40 ? 40 : at - 1) " ?", l, at, "")
+        offset = at
         rest = substr(code[l], offset + 1)
     }
 }
@@ -160,12 +199,22 @@ END {
         if (section == "pairs") inside = 1
         if (section == "licence") exit
         if (code[l] ~ /^[A-Za-z].*\(/) { in_function = code[l]; sub(/\(.*/, "", in_function); sub(/.*[ *]/, "", in_function) }
-        if (!inside || section == "platform" || section == "atomic" || code[l] ~ /^[ \t]*#/) continue
+        if (!inside || section == "platform" || section == "atomic") continue
+        if (code[l] ~ /^#define WSQI_[A-Z_]+ [0-9]/) {
+            constant = "constant"
+            in_function = substr(code[l], 9)
+            sub(/ .*/, "", in_function)
+            constants(l)
+            constant = ""
+        }
+        if (code[l] ~ /^[ \t]*#/) continue
         if (code[l] ~ /^[A-Za-z].*\(/ && code[l] !~ /^enum/) continue
         if (code[l] ~ /^typedef char /) assertion = 1 # of the compiler's
         if (assertion) { if (code[l] ~ /;/) assertion = 0; continue }
         if (code[l] ~ /(^|[ \t])enum( [a-z_]+)? \{/) constant = "constant"
         negate(l)
+        negate_loop(l)
+        flip(l)
         drop(l)
         constants(l)
         results(l)
