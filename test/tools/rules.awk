@@ -202,9 +202,11 @@ END {
         if (!inside || section == "platform" || section == "atomic") continue
         if (code[l] ~ /^#define WSQI_[A-Z_]+ [0-9]/) {
             constant = "constant"
+            former = in_function
             in_function = substr(code[l], 9)
             sub(/ .*/, "", in_function)
             constants(l)
+            in_function = former
             constant = ""
         }
         if (code[l] ~ /^[ \t]*#/) continue
