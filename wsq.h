@@ -9156,13 +9156,14 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 
 /* ==========================================================================
  * >>future
- * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN, not POISONED, until one thread claims it. A worker
- *            that takes the future out of a queue claims it, and runs it. The thread that has the
- *            handle may claim it, and call it in a wait: then it is POISONED and OPEN, and never
- *            DONE, because no other thread waits for it. A thread may claim it to cancel it: then
- *            it is POISONED, not OPEN. The queue's entry and the handle have a reference each; when
- *            both are given back, it is free. A worker keeps at most two batches of free futures.
+ * Purpose:   runs a function call as a task, and keeps the result. The caller needs no struct.
+ * Invariant: a future of wsq_submit is OPEN, not POISONED, until one thread claims it, in one of
+ *            three ways. A worker that takes the future out of a queue clears OPEN, and calls the
+ *            function. A worker that waits with the handle sets POISONED, and calls the function in
+ *            its wait; the future is then never DONE, because no other thread waits for it. A
+ *            thread that cancels the future sets POISONED, and clears OPEN. The queue's entry and
+ *            the handle have a reference each; when both are given back, the future is free. A
+ *            worker keeps at most two batches of free futures.
  * Writers:   references: any thread. result: the thread that claimed the future. A list of free
  *            futures: its worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -9170,17 +9171,17 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 
 struct wsq_future {
     wsq_task task;
-    void *(*fn)(void *arg);  /* of wsq_submit */
-    void (*go)(void *arg);   /* of wsq_go */
+    void *(*fn)(void *arg);  /* the user's function, from wsq_submit */
+    void (*go)(void *arg);   /* the user's function, from wsq_go */
     void *arg, *result;
-    wsq_edge then;       /* to the task of wsq_future_then */
+    wsq_edge then;       /* leads to the task that wsq_future_then got, if any */
     wsq_future *next;    /* of a free future: the next one of its batch */
-    wsq_future *batch;   /* of the first free future of a batch: the next batch */
+    wsq_future *batch;   /* in the first future of a batch: the next batch */
     wsqi_a32 references;
 };
 
-/* How many futures a batch has. A guess: a worker keeps up to two batches, so 64 futures of 120
- * bytes. (With 1 instead of 32, wsq_go takes 17% longer.) */
+/* How many futures a batch has. A guess. A worker keeps up to two batches, which are 64 futures of
+ * 120 bytes each. (With 1 instead of 32, wsq_go takes 17% longer.) */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -9212,8 +9213,8 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* Takes a free future from this list: the caller's own, or the pool's, whose lock the caller holds.
- * NULL: the list is empty. */
+/* Takes a free future from the calling worker's list or, under the pool's lock, from the list of
+ * the threads outside. NULL: the list is empty. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
     if (!WSQI_LIKELY(future != NULL)) return NULL;
@@ -9228,7 +9229,7 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* The pool gives a future to a thread outside, or a worker with an empty list. NULL: no memory. */
+/* Takes a future for a thread outside, or for a worker whose list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -9266,7 +9267,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* No reference is left: puts the future into a list of free ones. */
+/* Puts a future that no thread uses any more into a list of free futures. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
     if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
@@ -9292,8 +9293,9 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Claims a future: if `call`, to call it (it stays OPEN), else to cancel it. After either, an entry
- * left in a queue is a tombstone, for which nothing runs. False: the future was claimed before. */
+/* Claims a future. call: the caller will call its function, and the future stays OPEN; else the
+ * caller will cancel it. If a queue has an entry of the future, that entry is a tombstone from here
+ * on: no thread runs it. False: the future was claimed before. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
@@ -9305,7 +9307,7 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     return true;
 }
 
-/* The function of a future's task, for a worker that has taken the task from a queue. */
+/* The function of a future's task. A worker that has taken the task from a queue calls this. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -9317,8 +9319,9 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* Adds a reference, which wsqi_future_end gives back. Without it other threads could free the
-     * future as soon as that is done. Relaxed: until then the caller's reference exists. */
+    /* Adds a reference, which wsqi_future_end gives back. Without this reference, other threads
+     * could free the future as soon as it is done, while wsqi_future_end still uses it. Relaxed:
+     * until the future is done, the caller's reference exists. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -9368,7 +9371,7 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
 }
 
 /* The owner takes tombstones out of its queue and the global queue. Most futures that are called in
- * a wait leave one, so a recursion of waits would fill every queue with them. */
+ * a wait leave a tombstone, so without a purge a recursion of waits would fill every queue. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsq_task *kept = NULL, *task;
     uint64_t purged = 0;
@@ -9397,13 +9400,13 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
     }
-    wsqi_notify_others(self); /* others may have looked while the tasks were in no queue */
+    wsqi_notify_others(self); /* searchers may have missed the tasks while these were in no queue */
 }
 
-/* Wakes a second thread, if one thread searches or is being woken for that, and all other permits
- * sleep. A thread outside calls this when it has queued a task by wsq_go, and the lane's `incoming`
- * already held one: so two threads wake up at the same time, not one after the other. Other spawns
- * do not call it: their thread often waits for the task, and then runs it itself. */
+/* Wakes a second thread, if S counts one searcher, which may still be waking up, and all other
+ * permits sleep. A thread outside calls this after a wsq_go, if the lane's `incoming` held another
+ * task already. So two threads wake up at the same time, not one after the other. Other spawns do
+ * not call this, because their thread often waits for the task, and then runs it itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
@@ -9426,7 +9429,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_future_free(pool, future);
         return result;
     }
-    if (out != NULL) *out = future; /* before the function can run, which may use the handle */
+    if (out != NULL) *out = future; /* before the function runs, because it may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     if (self != NULL) { /* a future has no priority or pin */
         wsqi_push_local(self, &future->task);
@@ -9444,11 +9447,11 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* If a hook gets TASK_END, which names the future's address, the future is freed only after the
-     * call; otherwise before it, so that a wsq_go in the call can use the future again. */
+    /* The future is freed before `go` runs, so that a wsq_go in it can use the future again. But if
+     * a hook gets TASK_END, which reports the future's address, it is freed only after `go`. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    /* The call may submit a function, get this future again, and wait for it. wsqi_runs_below must
-     * not take it for the running task, so from here on the frame names no task. */
+    /* A wsq_submit in `go` may get this future again, and `go` may wait for it. wsqi_runs_below
+     * must not take it for the running task then, so from here on the frame names no task. */
     if (!hooked) wsqi_local(wsq_pool_of(ctx))->frame.task = NULL;
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
@@ -9499,28 +9502,29 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Claims the future for a worker that waits with its handle, and calls it here. False: another
- * thread has claimed it. If the future's entry may be the next of the worker's queue, first tries
- * to take it out. *whole: that and the claim worked, so only the handle refers to the future. */
+/* Claims the future for a worker that waits with the handle, and calls its function here. False:
+ * another thread has claimed it. If the next entry of the worker's queue may be the future's, this
+ * first tries to take the entry out. *whole returns true if both the entry was taken and the claim
+ * worked: then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        if (*whole) { /* no notify: the slot's task came into the queue before the future left it */
-            bool ours = wsqi_future_claim(future, true); /* false: another thread cancels it */
+        if (*whole) { /* no notify: the slot's task came behind the future, whose push notified */
+            bool ours = wsqi_future_claim(future, true); /* false: a thread has cancelled it */
             if (ours) wsqi_future_call(self, future);
-            else wsqi_future_release(self->pool, future); /* the entry's reference */
+            else wsqi_future_release(self->pool, future); /* gives the entry's reference back */
             wsqi_count_finished(self, 1);
             wsqi_check_beside(self->pool);
             return *whole = ours;
         }
-        wsqi_notify_others(self); /* others may have looked while a task was in no queue */
+        wsqi_notify_others(self); /* searchers may have missed a task while it was in no queue */
     }
     if (!wsqi_future_claim(future, true)) return false;
     wsqi_future_call(self, future);
     /* The future's entry stays in the queue as a tombstone. No thread runs or reports it. A purge
-     * reads all entries, so the worker purges only after half a ring of tombstones, and only if
-     * the global queue's first lane has at most twice as many entries as there are tombstones. */
+     * reads all entries. So the worker purges only when it has left half a ring of tombstones, and
+     * at least half as many tombstones as the global queue's first lane has entries. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9538,7 +9542,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns == WSQ_FOREVER &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        done = wsqi_future_here(self, future, &whole); /* it calls the future here, if it can */
+        done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT || outcome == WSQ_ERR_INVALID) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
@@ -9582,7 +9586,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
 
 /* ==========================================================================
  * >>forkjoin: the job stack
- * Purpose:   fork and join at the price of a call, and jobs for thieves as soon as thieves come.
+ * Purpose:   a fork and its join cost about as much as a call; thieves get jobs when they come.
  * Invariant: the entries [top, bottom) of `range` are public, oldest first; the owner alone uses
  *            [bottom, context). A fork compares the context with the fork trap, and a join with the
  *            join trap, to see whether to take its slow path. The owner sets the join trap to the
@@ -9594,8 +9598,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
  *            leapfrogging (Wagner, Calder 1993). Ours: one word for the public range, and one
  *            comparison that asks both "was this job published?" and "does a thief want work?".
- * The word `range` alone says which jobs are public, so no order of two words decides which thread
- * gets a job. ABA does no harm, because a thief reads an entry only after it has claimed it.
+ * One word, `range`, says which jobs are public, so one compare-and-swap decides which thread gets
+ * a job. ABA does no harm, because a thief reads an entry only after it has claimed the entry.
  * ========================================================================== */
 
 /* The owner makes its n oldest private jobs public. */
@@ -9621,16 +9625,17 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #define WSQI_PUBLISH_ALWAYS 0
 #endif
 
-/* Publishes jobs of the owner, because a thief has set the traps, or the owner has moved `bottom`;
- * then sets the traps back. If a thread is free for jobs, all private jobs become public, else half
- * of them, so that the next thief need not wait. Jobs below `top` are not joined yet. */
+/* Publishes jobs of the owner, because a thief has set the traps, or the owner has moved `bottom`.
+ * Then the traps point to entries again. If a thread is free for jobs, all private jobs become
+ * public; otherwise half of them do, so that the next thief need not wait. The entries below `top`
+ * hold the jobs that are not joined yet. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
     bool wanted, exposed = left != 0;
     /* An owner without jobs keeps a thief's request until its next fork. (If the owner dropped the
      * request, the thief would again find no job at its next visit: uts with 64 simulated workers
-     * had an efficiency of 50 instead of 69%.) */
+     * had an efficiency of 50%, not 69%.) */
     if (left == 0 && wsqi_range_empty(self) && wsqi_load_hint(&self->front.fork_trap) == NULL)
         return;
     for (;;) {
@@ -9647,8 +9652,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* If a thread wants jobs and none is public, the traps are set again here, unless S counts a
-     * searcher: the searcher sets them itself, at the latest when it stops searching. */
+    /* If a thread wants jobs and no job is public, the traps are set again here. But a searcher, if
+     * S counts one, sets the traps itself, at the latest when it stops searching. */
     if (WSQI_PUBLISH_ALWAYS ||
         (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
          wsqi_range_empty(self)))
@@ -9682,12 +9687,12 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* Before a join sleeps, it looks for jobs in 3 times as many rounds as a search has: the awaited
- * job is under way, and a sleep would also delay the joins of other workers that wait for this one.
+/* Before a join sleeps, it looks for jobs in 3 times as many rounds as a search has, because the
+ * awaited job is under way, and a sleep would also delay the joins that wait for this worker.
  * (With 1 instead of 3, uts with 128 simulated workers is 30% slower.) */
 #define WSQI_JOIN_LOOKS 3
 
-/* In a join: steals a job from the block with index n - 1 (0: from none), and runs it. */
+/* In a join: steals a job from the block with index n - 1, and runs it. (n is 0: no block.) */
 static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
     wsqi_worker *victim = wsqi_other(self, n);
     return victim != NULL && wsqi_job_steal(self, victim);
@@ -9695,9 +9700,9 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
 
 /* In a join whose job was stolen, the worker runs another job, never a task. It looks first at the
  * thief, whose jobs are mostly children of the awaited job; then at the worker in `lead`, mostly
- * its last victim; and in every fourth round at up to WSQI_VISITS others, unless guests need its
- * processor. The order matters: the other job delays this join, and so the joins that wait for this
- * worker, but a related job delays them less. True: a job has run. */
+ * its own last victim; and in every fourth round at up to WSQI_VISITS other workers, unless a guest
+ * needs its processor. The order matters, because the other job delays this join, and so the joins
+ * that wait for this worker. A child of the awaited job delays them less. True: a job has run. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
@@ -9709,9 +9714,10 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 
 /* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
  * threads may call it, for a job or for its permit. A call ends the sleep; then the result is true.
- * asked: this thread was called, and found no job. The watcher may have called it for a full slot
- * or a timer, so if there is one now, this thread gives its permit back before it sleeps. If it
- * does not sleep, the result is true, too, because the call is still not answered. */
+ * asked: this thread was called before, and found no job. The watcher may have called it for a full
+ * slot or a timer. So if a slot is full or a timer is set now, this thread gives its permit back
+ * before it sleeps. If an asked thread does not sleep here, the result is true, too, because the
+ * call is still not answered. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9722,7 +9728,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: calls may come from here on. */
-    /* J7: either this thread sees public jobs, or their owner calls this one. Pairs with J5, I7. */
+    /* J7: this thread sees public jobs, or their owner calls this thread. Pairs with J5, I7. */
     wsqi_fence_sc();
     if (help && !guest) wsqi_joiner_mark(pool);
     const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
@@ -9732,7 +9738,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
     wsqi_each_pool(block, wsqi_self_get())
         if (block->pool == pool) has = block->permit && !guest;
-    /* Others cannot use a guest's permit. But a guest that may run no job is not at work. */
+    /* A guest has no permit that others could use. But if a guest may not run other jobs, it is not
+     * at work while it sleeps, so S stops counting it as at work. */
     wait.gives = !help || (wanted && !guest);
     while (sleeps) {
         wsqi_wait_listen(&wait);
@@ -9748,13 +9755,14 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    /* The call may have been for a permit, and this thread has none: it asks the other joiners. */
+    /* The call may be for a permit. If this thread has none to give, it asks the other joiners. */
     if (called && !has) wsqi_joiners_ask(pool);
     return called || asked;
 }
 
 /* A thread in a join was called, for a job or for its permit. Is there a job that it can run? Then
- * it keeps its permit, so it makes another thread give one, if tasks are queued. */
+ * it keeps its permit for that job. If tasks are queued, it notifies, so that another thread runs
+ * them, with a permit that sleeps or that another joiner gives. */
 static bool wsqi_join_called(wsqi_worker *self) {
     wsqi_fence_sc(); /* I6: as in wsqi_notify */
     if (wsqi_look_jobs(self->pool) == NULL) return false;
@@ -9762,7 +9770,7 @@ static bool wsqi_join_called(wsqi_worker *self) {
     return true;
 }
 
-/* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
+/* On one stack at most this many joins run other jobs; deeper joins only wait. A guess. */
 #define WSQI_HELP_DEPTH 32
 
 /* Waits in a join until its stolen job is done. Meanwhile the owner runs other jobs, and sleeps
@@ -9788,7 +9796,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so the next round has a wsqi_steal_pass */
         }
     }
-    /* This thread was called for work, and its join is over: it wakes another one for that work. */
+    /* The call was for work, but this join is over. So another thread is woken for that work. */
     if (asked) wsqi_pass_on(self->pool);
     self->help_depth--;
     self->frame.floor = floor;
@@ -9797,7 +9805,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
     uint32_t index = wsqi_entry_index(entry);
-    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) { /* its fork ran the job */
+    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) { /* the job ran in its fork */
         self->run_at_fork--;
         return (uintptr_t)(entry + 1);
     }
@@ -9838,7 +9846,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     fn(wsqi_base(guest), arg);
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
-    if (self == NULL) { /* S stops counting the guest, so no sleeper leaves jobs to it any more */
+    if (self == NULL) { /* S stops counting the guest, so that no thread leaves jobs to it */
         uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
         uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
         guest->permit = false;
@@ -9858,7 +9866,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *guest = wsqi_guest_take(pool, false);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
-    } else if (self != NULL) { /* no block: forks run immediately, as in a full job stack */
+    } else if (self != NULL) { /* no block is free: forks run immediately, as in a full stack */
         wsqi_loop *loop = self->frame.loop; /* `fn` is not part of that loop */
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
@@ -9893,7 +9901,8 @@ WSQ_API int wsq_worker_self(void) {
  * >>parallel: loops and reductions
  * Purpose:   a loop that costs as much as a plain loop, until an idle worker wants half of it.
  * Invariant: each index is visited once, unless the loop stops; results combine from left to right.
- * Writers:   of jobs: fork and join. stopped: any thread that runs a piece of the loop.
+ * Writers:   a job: fork, join and thieves. stopped, element_ns: any thread that runs a piece of
+ *            the loop.
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
@@ -9915,9 +9924,10 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_HEAVY_NS 50000u
 
 /* The last elements of a range may be heavy after many light ones. So the last WSQI_LAST run one by
- * one, and if a thief wants work, the clock is read after each. A loop that has worked for at most
- * WSQI_WORTH_NS / 2 reads it after every third, and does all this only if its grain is WSQI_MANY or
- * more: then its elements so far were many and light. */
+ * one, and if a thief wants work, the loop reads the clock after each of them. But a loop that has
+ * worked for at most WSQI_WORTH_NS / 2 reads the clock only after every third one. And its last
+ * elements run like this only if its grain is WSQI_MANY or more, because the elements before them
+ * were many and light then. */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -9936,9 +9946,9 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, it is at most a quarter of the rest, not counting the last 24. (If it stayed an eighth,
- * `stencil` of bench/users would take longer. With half, one thread may run half of many heavy
- * elements.) */
+ * 2, a step is at most a quarter of the rest, not counting the last WSQI_LAST. (If it stayed an
+ * eighth, `stencil` of bench/users would take longer. If it were half of the rest, one thread might
+ * run half of many heavy elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
@@ -9952,7 +9962,8 @@ static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     while (pace->step > 1 && pace->step > most) pace->step /= 2;
 }
 
-/* Without a given grain: reads the clock before element `begin`, and chooses the next step. */
+/* In a loop without a given grain: reads the clock before element `begin`, adapts the grain,
+ * estimates the time that is left, and chooses the next step. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
@@ -9990,12 +10001,13 @@ struct wsqi_loop {
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
     wsqi_a64 element_ns; /* the time of one element, as some thread measured it; 0: unknown */
-    wsqi_a32 stopped; /* 0, 1 (wsq_loop_stop) or WSQI_LOOP_LACKS. Joins (J4) make writes visible */
+    wsqi_a32 stopped; /* 0, 1 (wsq_loop_stop) or WSQI_LOOP_LACKS. A join (J4) makes it visible */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
 
-/* Pieces of a fixed reduction without a given grain: enough for hundreds of workers. A guess. */
+/* A fixed reduction without a given grain has about this many pieces. A guess: that is enough for
+ * hundreds of workers. */
 #define WSQI_FIXED_PIECES 1024u
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
@@ -10009,12 +10021,12 @@ typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* its own partial result, if it is stolen or wsq_reducer.fixed is set */
+    void *partial; /* the half's own partial result, if it is stolen or wsq_reducer.fixed is set */
     uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
-/* Runs a range of a loop, in steps. left_ns: its estimated time. cut: it is half of a longer
- * one. */
+/* Runs a range of a loop, in steps. left_ns: the range's estimated time; UINT64_MAX: unknown. cut:
+ * the range is half of a longer range. */
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
@@ -10030,14 +10042,14 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * write to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
-/* Rounds up to whole cache lines. (Not every compiler can align a variable on the stack to one.) */
+/* Rounds up to whole cache lines. (Not every compiler can align a stack variable to a line.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Shall half of the range become public before a thief asks? If a grain was given, never. If the
  * time of the range is known: yes if an element takes longer than WSQI_HEAVY_NS. If it is unknown:
- * yes if the range is a half (worked_ns is not 0), because a thief has asked before, and if more
- * threads are free than self has public jobs. The free threads are the searchers, and one for each
- * sleeping permit, less one for each guest at work (wsqi_active). */
+ * yes if the range is a half (worked_ns is not 0), and more threads are free than self has public
+ * jobs. (A half of unknown time exists only because a thief has asked.) The free threads are the
+ * searchers, and one for each sleeping permit, less one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -10079,7 +10091,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     bool timed = heavy || (loop->grain == 0 && pace->left_ns == UINT64_MAX);
     uint64_t start = timed ? wsqi_clock_ns() : 0;
     wsqi_loop_range(ctx, loop, begin, middle, partial, left_ns, true);
-    if (timed) left_ns = wsqi_clock_ns() - start; /* the halves take about as long */
+    if (timed) left_ns = wsqi_clock_ns() - start; /* the upper half takes about as long */
     if (timed && middle - begin == 1) wsqi_store_hint(&loop->element_ns, left_ns);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
@@ -10105,7 +10117,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half counts as worked on for this long */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half counts as already worked on for so long */
     if (automatic && end - begin > 1) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
@@ -10130,10 +10142,11 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
 }
 
 /* Runs a whole loop. If the caller gave no grain, the loop gives nothing away until it has read the
- * clock. But if it has at most 4 elements for each worker, they are probably long: a thief that
- * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). It
- * gets none if the last loop like this with the same body had less work than a wake-up costs. (100
- * empty elements with 128 simulated workers: 0.6, not 21 us.) */
+ * clock. But if it has at most 4 elements for each worker, they are probably long. So a thief that
+ * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). The
+ * thief gets none if `brief` says that an earlier loop of this worker, also with few elements and
+ * with the same body, had less work than a wake-up costs. (So a loop over 100 empty elements with
+ * 128 simulated workers takes 0.6, not 21 us.) */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     wsqi_worker *self = wsqi_worker_of(ctx);
@@ -10178,7 +10191,8 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * >>dump: what a pool does, for a person to read
  * Purpose:   helps to find a forgotten wake, or a wait that does not end.
  * Invariant: with config.list_tasks, a list has each task (if memory allows) from its spawn to its
- *            end. A dump reads the list, as a task's memory may be gone, and writes without a lock.
+ *            end. A dump reads the list, not the tasks, whose memory may be gone. It holds no lock
+ *            while it writes to the file.
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
@@ -10189,24 +10203,24 @@ typedef enum wsqi_doing {
 /* A task in the list; or a line of a dump, about a task, a timer or a waiting thread. `task` and
  * `group` are only addresses: their memory may be gone. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this entry is free. Of a waiting thread: the awaited object */
+    const void *task; /* NULL: a free entry. In a line about a waiting thread: the awaited object */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* the time when `doing` began. Of a timer: when it fires */
+    uint64_t since;   /* the time when `doing` began. In a line about a timer: when it fires */
     uint64_t others;  /* of a task: how many of its predecessors had not ended at its spawn */
     wsqi_doing doing;
     unsigned worker;  /* WSQ_OUTSIDE, or the worker that runs, ran or queued the task, or waits */
 } wsqi_listed;
 
 typedef struct wsqi_list {
-    wsqi_a32 lock;          /* wsqi_lock; guards the members below, except `hooks` */
+    wsqi_a32 lock;          /* see wsqi_lock; guards the members below, except `hooks` */
     wsqi_listed *entries;   /* a hash table with linear probing */
     size_t capacity, count; /* capacity: a power of two */
     bool partial;           /* some tasks are missing: there was no memory for them */
-    wsq_hooks hooks;        /* the user's */
+    wsq_hooks hooks;        /* the user's hooks, which wsqi_list_event calls */
 } wsqi_list;
 
-/* The task's entry, or the free entry where it would go. */
+/* Returns the task's entry, or the free entry where it would go. */
 static wsqi_listed *wsqi_list_at(const wsqi_list *listing, const void *task) {
     size_t i = (size_t)(wsqi_hash((uintptr_t)task) >> 32);
     for (;; i++) {
@@ -10231,7 +10245,7 @@ static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     return true;
 }
 
-/* Frees the entry, and adds those after it again, up to a free one, so that probing finds them. */
+/* Frees the entry. Then adds those after it again, up to a free one, so that probing finds them. */
 static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *entry) {
     size_t hole = (size_t)(entry - listing->entries), mask = listing->capacity - 1;
     entry->task = NULL;
@@ -10243,7 +10257,7 @@ static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *entry) {
     }
 }
 
-/* The user's function: the task's, or the one that was given to wsq_submit, wsq_go or wsq_run. */
+/* Returns the user's function: the task's own, or what wsq_submit, wsq_go or wsq_run was given. */
 static uintptr_t wsqi_task_function(const wsq_task *task) {
     const wsq_future *future = (const wsq_future *)task;
     if (task->fn == wsqi_future_run) return (uintptr_t)future->fn;
@@ -10317,7 +10331,7 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* Guesses: up to 1000 waits, 1000 tasks, and 32 timers in a dump; without memory 32 of each. */
+/* A dump has at most 1000 waits, 1000 tasks and 32 timers; without memory, 32 of each. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 /* One call of wsq_pool_dump. Of each kind of line it copies at most `most`, those that are first in
@@ -10332,7 +10346,7 @@ typedef struct wsqi_dump {
     uint64_t more; /* how many lines were left out */
 } wsqi_dump;
 
-/* Does line `one` come first? The order is that of wsqi_doing; of equals the oldest comes first. */
+/* Does line `one` come before `two`? The order is that of `doing`, then `since`, then `others`. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
@@ -10468,7 +10482,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
     for (int i = 0; i < WSQI_BUCKETS; i++) {
         wsqi_waiters *bucket = &pool->waiting[i];
         wsqi_lock(pool, &bucket->lock);
-        /* While we hold the lock no wait ends: its thread needs the lock to leave the bucket. */
+        /* While we hold the lock, no wait ends, because its thread would need the lock for that. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             line.task = wsqi_wait_subject(wait);
             line.since = wait->since;
@@ -10565,10 +10579,11 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  * >>stop: how a pool ends
  * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
  * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
- *            still (all on duty sleep, nothing is queued), each wait returns if its awaited end
- *            will never come. If then no thread waits in the middle of a task, the pool is over.
- * Writers:   duty.threads: a thread for itself (wsqi_worker_start, wsqi_check_still: for another).
- *            The phase: the first shutdown; then, under the pool's lock, one that finds it still.
+ *            still (all threads on duty sleep, nothing is queued), each wait returns if its awaited
+ *            end will never come. If no thread then waits inside a task, the pool is over.
+ * Writers:   duty.threads: a thread for itself; wsqi_worker_start, wsqi_check_still for another.
+ *            The phase: the first shutdown; then, under the pool's lock, the thread that finds the
+ *            pool still.
  * Source:    termination detection by counting active threads. While a pool stops, a thread that
  *            wakes up takes the pool's lock first, so one look under that lock is enough.
  * ========================================================================== */
@@ -10600,12 +10615,12 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
 }
 
 /* Cancels all tasks in lanes, and their successors. The pool is over, or is lend_only and stops, so
- * perhaps no worker takes tasks. If another sweep runs, that one does this. */
+ * perhaps no worker takes tasks. If another sweep runs already, that sweep cancels them. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: no sweeps overlap. Failure: one runs, maybe on this stack, and will look again. */
+        /* G3: no sweeps overlap. Failure: another runs, maybe on this stack; it will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: the next sweep sees what this one did. */
@@ -10634,9 +10649,9 @@ static bool wsqi_wait_owns(const wsqi_wait *wait, const wsqi_worker *block) {
 }
 
 /* The pool is still. Is a task of the awaited group in the middle of its run, in a worker's block
- * or in a helper's? (Then it may end.) A task on the stack of the waiting thread does not count: it
- * cannot go on before the wait returns. The frames may be read, because all on duty sleep, and a
- * guest's block, too, changes its frames only on duty. */
+ * or in a helper's? (Then the group may still end.) A task on the stack of the waiting thread does
+ * not count, because it cannot go on before the wait returns. The frames may be read: all threads
+ * on duty sleep, and guests and helpers change the frames of their blocks only while on duty. */
 static bool wsqi_group_runs(const wsqi_wait *wait) {
     const wsq_pool *pool = wait->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
@@ -10658,9 +10673,9 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
-/* The pool is still. The first round over the buckets looks for a thread that was called already:
- * it will go on, and may end what the others wait for. If there is none, the second round releases
- * each wait whose awaited end will never come. False: no thread waits in the middle of a task. */
+/* The pool is still. The first round over the buckets looks for a thread that was called already,
+ * because that thread will go on, and may end what the others wait for. If there is none, a second
+ * round releases each wait whose end will never come. False: no thread waits inside a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
     for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
@@ -10692,7 +10707,8 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
     /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
-     * That thread itself (stopper) need not: the producers are about to notify, or to call it. */
+     * If the caller is that thread (stopper), no call is needed, because the tasks' producers are
+     * about to notify, or to call it. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
@@ -10780,8 +10796,9 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
-/* Waits until no task is left, also after WSQ_ERR_INVALID: stuck tasks may wait for another pool. A
- * long wait mostly means a forgotten wake, so without NDEBUG this prints, once, what is left. */
+/* Waits until no task is left. It goes on after WSQ_ERR_INVALID, because stuck tasks may wait for
+ * another pool. A long wait mostly means that a wake was forgotten. So without NDEBUG this prints
+ * once what is left. */
 static void wsqi_drain(wsq_pool *pool) {
     bool said = WSQI_PATIENCE_NS == WSQ_FOREVER;
     for (;;) {
@@ -10819,8 +10836,9 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
  * Writers:   a pool that is not shared yet: its creator. Counters: each worker its own.
  * ========================================================================== */
 
-/* By default max_standins is this, or the number of workers if that is more. Guesses: with 64 bits
- * (but not on Windows) it is more, because an unused stack of a thread takes only address space. */
+/* By default max_standins is this, or the number of workers if that is more. Both values are
+ * guesses. With 64 bits (but not on Windows) the value is larger, because the unused part of a
+ * thread's stack takes only address space. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
@@ -10828,7 +10846,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #endif
 
 /* How many rounds a search has before its thread sleeps. Their pauses are 478 spin hints in all, 13
- * us on a Zen 5. A sleep costs the sleeper and the thread that wakes it more than that together. */
+ * us on a Zen 5. A sleep costs the sleeper and its waker together more than that. */
 #define WSQI_SPIN_ROUNDS 18
 
 #if !defined(WSQ_STATIC)
@@ -10867,8 +10885,8 @@ static bool wsqi_config_valid(const wsq_config *config) {
     return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
-/* Brings a valid config into the form that the pool uses: zeros become defaults, and WSQ_.._OFF
- * (except in spin_ns) and what the pool cannot use become 0. */
+/* Brings a valid config into the form that the pool uses. A member that is 0 gets its default. A
+ * WSQ_.._OFF (except in spin_ns), or a value that this pool cannot use, becomes 0. */
 static void wsqi_config_fill(wsq_config *config) {
     if (config->workers == 0) config->workers = config->caller_runs ? 1 : wsqi_cpu_count();
     if (config->max_standins == 0)
@@ -10876,10 +10894,10 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->max_standins == WSQ_STANDINS_OFF || wsqi_own_threads(config) == 0)
         config->max_standins = 0;
     if (config->seed == 0) config->seed = wsqi_clock_ns();
-    /* so that a deadline does not wrap */
+    /* A time as long as this counts as none, because a deadline would wrap. */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
-    /* WSQ_SHARED and WSQ_LIFO have an order of their own, so there are no slots. */
+    /* WSQ_SHARED and WSQ_LIFO have an order of their own, so their pools have no LIFO slots. */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
@@ -10900,7 +10918,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
-    for (unsigned i = 0; i < wsqi_blocks(pool); i++) /* frees nothing in a pool with rings */
+    for (unsigned i = 0; i < wsqi_blocks(pool); i++) /* only a WSQ_LIFO pool has deques */
         if (pool->table[i] != NULL) wsq_deque_fini(&pool->table[i]->deque);
     while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
         pool->future_chunks = chunk->next;
@@ -10956,8 +10974,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     return pool;
 }
 
-/* Finds which processors are near, unless the caller gave a topology. Distances do not matter for
- * fewer than three workers, on one processor, or if all processors are equally near. */
+/* Finds which processors are near each other, unless the caller gave a topology. Distances do not
+ * matter for fewer than three workers, on one processor, or if all processors are equally near. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     wsqi_places *places = &pool->places;
     const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
@@ -10974,7 +10992,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     else wsqi_release(config->allocator, of_cpu, bytes);
 }
 
-/* Sets up all but the threads. False: no memory. */
+/* Sets up the whole pool, but starts no threads. False: no memory. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
@@ -10986,7 +11004,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
     pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
-    pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* how many lanes */
+    pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* lanes of the global queue */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* Where the tasks of the global queue must stay in order, it has only one lane. */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
