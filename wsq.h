@@ -557,8 +557,8 @@
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge), called before wsq_spawn(task), lets the
  * task start when its last predecessor is done. The order in which the two are spawned does not
- * matter. If a predecessor is cancelled, so is the task. A predecessor must not return WSQ_GONE. It
- * may belong to another pool.
+ * matter. If a predecessor is cancelled, so is the task. A predecessor may belong to another pool.
+ * Neither the predecessor nor its cleanup may return WSQ_GONE.
  *
  * Tasks that wait for each other in a circle, or for a task that nobody spawns, never start. When
  * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
@@ -2005,10 +2005,11 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * not spawned yet. If a predecessor is cancelled, so is `task`. Any thread may call this, but only
  * one at a time for the same `task`.
  * Until `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
- * second time. The predecessor must not return WSQ_GONE. No thread may wait for an earlier run of
- * `task` any more. The predecessor may belong to another pool. A WSQ_DRAIN of the pool of `task`
- * waits until `task` has run. After a WSQ_CANCEL of that pool, the end of the predecessor cancels
- * `task`, so wait for the predecessor's pool before you destroy the pool of `task`.
+ * second time. Neither the predecessor nor its cleanup may return WSQ_GONE. No thread may wait for
+ * an earlier run of `task` any more. The predecessor may belong to another pool. A WSQ_DRAIN of the
+ * pool of `task` waits until `task` has run. After a WSQ_CANCEL of that pool, the end of the
+ * predecessor cancels `task`, so wait for the predecessor's pool before you destroy the pool of
+ * `task`.
  * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 - 2 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
@@ -2225,7 +2226,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool);
 
 /* This sets the node up, with no edges, and adds it to the graph: each run of the graph calls `fn`
- * with the node's task. `fn` must not return WSQ_GONE. The owner of the graph may call this.
+ * with the node's task. Neither `fn` nor a cleanup may return WSQ_GONE. The owner of the graph may
+ * call this.
  * WSQ_ERR_INVALID: the graph runs, or an argument is NULL. */
 WSQ_API wsq_result wsq_graph_add(wsq_graph *graph, wsq_node *node, wsq_task_fn fn);
 
@@ -5301,10 +5303,11 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
-/* Wakes up to WSQI_WAKES sleepers for `amount` pieces of work, which lie at the workers `one` and
- * `two` (NULL: not known). It stops when S counts `amount` searchers, or when only `spare` permits
- * sleep. from: see wsqi_wake_one. The caller has passed a full barrier. Returns whether it woke a
- * sleeper. Each woken thread that finds work wakes others, so their number grows exponentially. */
+/* Wakes about WSQI_WAKES sleepers, or fewer, for `amount` pieces of work, which lie at the workers
+ * `one` and `two` (NULL: not known). It stops when S counts `amount` searchers, or when only
+ * `spare` permits sleep. from: see wsqi_wake_one. The caller has passed a full barrier. Returns
+ * whether it woke a sleeper. Each woken thread that finds work wakes others, so their number grows
+ * exponentially. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t from, uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -8398,7 +8401,8 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * lingers, S counts it as a searcher, so that spawns wake no thread; and its permit sleeps, so that
  * helpers can take it. The worker leaves most single tasks to helpers. True: it saw several tasks
  * at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search again.
- * False: it must sleep. */
+ * False: it must sleep. (It also sleeps if no permit is left then, so that it takes no processor
+ * from the helpers. If there are more processors than workers, it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -8430,7 +8434,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
             fresh = true;
             left += wsqi_load_hint(&lane->incoming) != NULL;
         }
-        if (fresh && ++looks % 4 != 0) continue;
+        if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
         size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
         bool work = amount > left || wsqi_look_jobs(pool) != NULL;
         seen = amount > 1 ? WSQI_LINGER_LOOKS : work ? seen + 1 : 0;
@@ -9494,6 +9498,8 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
+    self->frame.task = &future->task;
+    self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));

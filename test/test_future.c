@@ -655,6 +655,33 @@ static void own_future(void) {
     wsq_pool_destroy(pool);
 }
 
+/* It may not get its own future: refused wherever it runs. */
+static void *get_own(void *arg) {
+    CHECK_EQ(wsq_future_get(((struct own *)arg)->future, NULL), WSQ_ERR_INVALID);
+    while (wsq_budget_take()) atomic_fetch_add(&dropped_own, 1);
+    return arg;
+}
+
+static wsq_poll submit_and_get(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    CHECK_EQ(wsq_submit(wsq_pool_of(ctx), get_own, &own[0], &own[0].future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(own[0].future, NULL), WSQ_OK); /* calls it here */
+    return WSQ_DONE;
+}
+
+static void own_future_awaited(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .budget = 7});
+    wsq_task task;
+    atomic_store(&dropped_own, 0);
+    CHECK_EQ(wsq_submit(pool, get_own, &own[0], &own[0].future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(own[0].future, NULL), WSQ_OK);
+    wsq_task_init(&task, submit_and_get);
+    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+    CHECK_EQ(atomic_load(&dropped_own), 14);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_future");
     RUN(results);
@@ -677,6 +704,7 @@ int main(void) {
     RUN(to_and_fro);
     RUN(calls_are_counted_once);
     RUN(own_future);
+    RUN(own_future_awaited);
     RUN(misuse);
     return test_end();
 }
