@@ -1501,7 +1501,7 @@ typedef struct wsq_config {
                                  * us (on one processor it looks twice), but less if recent searches
                                  * found nothing, or if half of the workers were woken and still
                                  * search. A worker also looks only once if a thread outside has
-                                 * just run the task that it waited for. But if that happens again
+                                 * just run, in a wait, the awaited task. But if that happens again
                                  * within 60 us, and spin_ns is 0 or at least 60 us, one worker
                                  * looks for 60 us each time. (How long a thread outside looks:
                                  * WAITING in >>guide) */
@@ -1959,8 +1959,8 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
  * A thread outside may run the task here, too, in place of a worker that sleeps, with the index of
  * a guest.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
- * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task or in a
- * dispatch (DRIVER in >>guide).
+ * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task, or in
+ * the driver's dispatch function.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
@@ -2100,7 +2100,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
  * here, if no thread has started it; otherwise the worker blocks, and another thread works in its
  * place. A thread outside may call the function here, too, in place of a worker that sleeps.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
- * WSQ_ERR_INVALID: the future is NULL, or the caller is inside its function or in a dispatch.
+ * WSQ_ERR_INVALID: the future is NULL, or the caller is inside the future's function, or in the
+ * driver's dispatch function.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
@@ -2177,7 +2178,8 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * was shut down before all tasks ran. No task of the group runs any more. If the pool was not shut
  * down, none is left. After a shutdown some tasks may still be pending or held (wsq_group_pending
  * counts them), and need the group until they are woken.
- * WSQ_ERR_INVALID: the group is NULL, or the caller is inside a task of it or in a dispatch.
+ * WSQ_ERR_INVALID: the group is NULL, or the caller is a task of the group, or is in the driver's
+ * dispatch function.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
 
@@ -2194,10 +2196,10 @@ WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
  * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
 
-/* This cancels the group and those below it (wsq_group_set_parent), until wsq_group_init. A task of
- * the group that has not started never will: it is cancelled when its turn comes. A pending one is
- * cancelled when it is woken, so wake it. A task that runs goes on, and can ask wsq_cancelled. Any
- * thread may call this. */
+/* This cancels the group and those below it (wsq_group_set_parent). They stay cancelled until
+ * wsq_group_init is called for this group. A task of the group that has not started never will: it
+ * is cancelled when a worker takes it. A pending one is cancelled when it is woken, so wake it. A
+ * task that runs goes on, and can ask wsq_cancelled. Any thread may call this. */
 WSQ_API void wsq_group_cancel(wsq_group *group);
 
 /* This returns true if wsq_group_cancel was called for the group, or for one above it. Any thread
@@ -2243,9 +2245,9 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
  * graph may run again, with the same edges. A run allocates nothing. If a node is cancelled, so are
  * the nodes that follow it. To cancel the rest of a run, cancel the group; then call
  * wsq_group_init(&graph->group, pool) before the next run.
- * Any thread may call this, a task too. Only a run spawns a node's task, and a node's task can come
- * only after nodes of its graph. Other tasks may come after it (wsq_task_after), or wait for it
- * once it has started.
+ * Any thread may call this, a task too. Do not spawn a node's task yourself. All predecessors of a
+ * node must be nodes of its graph. But a node's task may be the predecessor of a task outside the
+ * graph (wsq_task_after), and other threads may wait for a node's task once it has started.
  * WSQ_ERR_INVALID: the graph runs, or has tasks of its group left; nodes follow each other in a
  * circle; or the graph is NULL.
  * WSQ_ERR_CANCELLED: its group was cancelled.
@@ -3909,8 +3911,8 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    /* An old value of top does no harm, because top only grows. If the deque is empty by the old
-     * value, it is empty. If one item is left by it, the compare-and-swap below checks that. */
+    /* An old value of top does no harm, because top only grows. If the deque looks empty with it,
+     * it is empty. If it looks as if one item is left, the compare-and-swap below checks that. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
         /* D4: the owner sees a thief's new top, or the thief sees this bottom; else both could take
@@ -4031,8 +4033,8 @@ typedef struct wsqi_waiters {
 } wsqi_waiters;
 
 /* WSQI_SHARE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
- * mostly has its own lane. But searchers look at all lanes, so up to 64 workers there are at most 8
- * lanes. Beyond 64 workers there is a lane for every 8 workers, up to WSQI_SHARES.
+ * mostly has its own lane. But searchers look at all lanes, so a pool of at most 64 workers has at
+ * most 8 lanes. A larger pool has a lane for every 8 workers, and at most WSQI_SHARES.
  * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
  * `incoming` to `ready` at every 64th spawn, and when it spawns several tasks in one call. A worker
  * moves tasks only while `ready` holds fewer than 64, because it is slow at that: the links are in
@@ -4127,7 +4129,7 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks; /* owner: 16 * ended streaks of WSQ_HIGH tasks + tasks of the current streak */
+    uint32_t high; /* owner: 16 * the ended streaks of WSQ_HIGH tasks + the length of this streak */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack wait for a stolen job */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
@@ -4136,7 +4138,8 @@ struct wsqi_worker {
     uintptr_t brief;      /* owner: the body of a loop that was short; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner, if the only worker: its ring overflowed; see wsqi_order_keep */
+    bool spilled;         /* owner: its ring overflowed; only in a pool with one worker. See
+                           * wsqi_order_keep */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -4228,7 +4231,7 @@ typedef struct wsqi_places {
 } wsqi_places;
 
 struct wsq_pool {
-    const char *copy; /* &wsqi_copy in the library or file that made the pool: see wsqi_check_use */
+    const char *copy; /* &wsqi_copy of the copy of wsq that made the pool; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
     unsigned workers, guest_base, words; /* guest_base: first guest's index; words: of a bitmap */
     unsigned shares; /* lanes of the global queue */
@@ -4894,9 +4897,9 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * guest. A thread that may have ended the last task does this before it begins or resumes a job.
  * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for the end of that. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* Without a guest no look is needed, because the job then belongs to a task that has not ended.
-     * During a wsq_run from outside S counts a guest. A thread that has stolen the guest's job sees
-     * the guest in S (J2). */
+    /* If there is no guest, the caller's job belongs to a task that has not ended, so the pool is
+     * not quiet. During a wsq_run from outside S counts a guest. A thread that has stolen the
+     * guest's job sees the guest in S (J2). */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -5762,7 +5765,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* These two steps precede wsqi_pass_on, to which an unwatched timer, slot or driver is work. */
+    /* These two steps come before wsqi_pass_on. For a timer, slot or driver that no thread watches,
+     * that function would wake another thread. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5790,7 +5794,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    /* P4: this thread sees the stop, or the shutdown sees it awake. I6: for wsqi_notify_tasks. */
+    /* P4: this thread sees that the pool stops, or the thread that stops it sees this one awake.
+     * I6: wsqi_notify_tasks, below, sees tasks whose producers saw this thread as the watcher. */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
@@ -6047,15 +6052,15 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
  * dry: the owner has nothing else to do, so it takes either kind at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
+    uint32_t streak = self->high % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK) task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH]);
     if (task != NULL) {
-        self->looks += streak < WSQI_HIGH_STREAK;
+        self->high += streak < WSQI_HIGH_STREAK;
         return task;
     }
-    self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
-    bool due = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    self->high += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
+    bool due = self->high / (WSQI_HIGH_STREAK + 1) % 2 != 0;
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
@@ -6303,7 +6308,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        /* A node that waits for predecessors has its last run's state, which does not count. */
+        /* A graph's node that waits for predecessors still has the state of its last run. Whether
+         * that run was cancelled says nothing about the next one. */
         if (!wsqi_task_live(state)) return wsqi_task_cancelled(state) && !wsqi_task_is_node(task);
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
@@ -6551,10 +6557,16 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
-WSQ_API bool wsq_budget_take(void) {
+/* Returns the block with the current task's frame, or NULL. A guest's block, except a helper's, has
+ * no task. Then an outer block has the frame. */
+static wsqi_worker *wsqi_task_block(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block, except a helper's, has no task. Then an outer block has the current task. */
     while (self != NULL && self->frame.task == NULL) self = self->outer;
+    return self;
+}
+
+WSQ_API bool wsq_budget_take(void) {
+    wsqi_worker *self = wsqi_task_block();
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
     self->frame.budget_left--;
@@ -6705,9 +6717,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 }
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
- * list for its time. A due timer is marked as fired (lists' address + 1), and its task is notified.
- * Returns the task if the caller must queue it. If not, the notified task may run and free the
- * timer now, so this leaves the timer alone. (A cancel that reads the mark waits for the lock.) */
+ * list for its time. A due timer is marked as fired, and its task is notified. (The mark: the word
+ * `timers` of the timer is the address of `timers` + 1.) Returns the task if the caller must queue
+ * it. If not, the notified task may run and free the timer now, so this function does not use the
+ * timer any more. (A cancel that reads the mark waits for the lock.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -7602,7 +7615,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* so wsqi_runs_below does not find the task that ran last */
+        self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7941,7 +7954,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
     uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
-    self->frame.task = NULL; /* so wsqi_runs_below does not find the task that ran last */
+    self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* The first looks are at the worker in `lead` and then, if S does not count this worker yet, at
@@ -8455,7 +8468,7 @@ static void wsqi_serve(void *block) {
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
-        if (!may) wsqi_permit_give(self); /* what the pinned task queued here must not wait */
+        if (!may) wsqi_permit_give(self); /* moves tasks that the pinned task has queued here */
         if (ran) continue;
         if (may && !self->permit) continue; /* a stolen job lost the permit, so first take one */
         if (may && wsqi_linger(self)) continue;
@@ -9127,12 +9140,11 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     return result;
 }
 
-/* Does this thread run the task or, if that is NULL, a task of the group, now or further down its
- * stack? Then a wait for it would never end. */
-static bool wsqi_runs_below(const wsq_task *task, const wsq_group *group) {
+/* Does this thread run the task, now or further down its stack? */
+static bool wsqi_task_below(const wsq_task *task) {
     for (const wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer)
         for (const wsqi_frame *frame = &block->frame; frame != NULL; frame = frame->outer)
-            if (task != NULL ? frame->task == task : frame->group == group) return true;
+            if (frame->task == task) return true;
     return false;
 }
 
@@ -9141,7 +9153,7 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     wsqi_check_task(task);
     wsq_result result = wsqi_task_result(task); /* first: an ended task's pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
-    if (wsqi_runs_below(task, NULL)) return WSQ_ERR_INVALID;
+    if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
@@ -9150,7 +9162,8 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsqi_check_group(group);
-    if (wsqi_runs_below(NULL, group)) return WSQ_ERR_INVALID;
+    const wsqi_worker *block = wsqi_task_block();
+    if (block != NULL && block->frame.group == group) return WSQ_ERR_INVALID;
     return wsqi_await(group->pool, NULL, group, timeout_ns);
 }
 
@@ -9454,7 +9467,7 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     /* The future is freed before `go` runs, so that a wsq_go in it can use the future again. But if
      * a hook gets TASK_END, which reports the future's address, it is freed only after `go`. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    /* A wsq_submit in `go` may get this future again, and `go` may wait for it. wsqi_runs_below
+    /* A wsq_submit in `go` may get this future again, and `go` may wait for it. wsqi_task_below
      * must not take it for the running task then, so from here on the frame names no task. */
     if (!hooked) wsqi_local(wsq_pool_of(ctx))->frame.task = NULL;
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
@@ -10051,11 +10064,12 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to whole cache lines. (Not every compiler can align a stack variable to a line.) */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Shall half of the range become public before a thief asks? If a grain was given, never. If the
- * time of the range is known: yes if an element takes longer than WSQI_HEAVY_NS. If it is unknown:
- * yes if the range is a half (worked_ns is not 0), and more threads are free than self has public
- * jobs. (A half of unknown time exists only because a thief has asked.) The free threads are the
- * searchers, and one for each sleeping permit, less one for each guest at work (wsqi_active). */
+/* Shall half of this range become public before a thief asks for it? If a grain was given: no. If
+ * the time of the range is known: yes if an element takes longer than WSQI_HEAVY_NS. If that time
+ * is unknown: yes if the range is itself half of a longer one (then worked_ns is not 0), and more
+ * threads are free than self has public jobs. (A thief must have asked for the longer one, or it
+ * would not have been cut without a known time.) The free threads are the searchers, and one for
+ * each sleeping permit, less one for each guest at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
