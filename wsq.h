@@ -5765,8 +5765,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* These two steps come before wsqi_pass_on. For a timer, slot or driver that no thread watches,
-     * that function would wake another thread. */
+    /* First, as wsqi_pass_on wakes a thread for a timer, slot or driver that no thread watches. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5794,8 +5793,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    /* P4: this thread sees that the pool stops, or the thread that stops it sees this one awake.
-     * I6: wsqi_notify_tasks, below, sees tasks whose producers saw this thread as the watcher. */
+    /* P4: this thread sees the stop, or is seen awake. I6: wsqi_notify_tasks sees the tasks. */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
