@@ -6,7 +6,8 @@
  * rounds of a program's cases are interleaved, so that a disturbance of the machine hits all
  * alike; a ratio line is the median of the rounds' own ratios. A line that starts with # states the
  * machine. Arguments: only cases whose name contains one of them run. Environment: BENCH_ROUNDS
- * (default 9); BENCH_STATS: the pools' statistics at the end, on stderr. */
+ * (default 9); BENCH_ORDER: lifo or shared, the pools' order; BENCH_STATS: the pools' statistics at
+ * the end, on stderr. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -128,10 +129,15 @@ static inline void bench_header(const char *program) {
 
 /* ---- pools: one for each number of workers, made once; a parked pool disturbs nobody ---- */
 
+static inline wsq_order bench_pool_order(void) {
+    const char *name = getenv("BENCH_ORDER");
+    return name == NULL ? WSQ_FIFO : strcmp(name, "lifo") == 0 ? WSQ_LIFO : WSQ_SHARED;
+}
+
 static inline wsq_pool *bench_pool(unsigned workers) {
     for (int i = 0; i < bench.pool_count; i++)
         if (wsq_pool_workers(bench.pools[i]) == workers) return bench.pools[i];
-    wsq_config config = {.workers = workers};
+    wsq_config config = {.workers = workers, .order = bench_pool_order()};
     wsq_pool *pool = NULL;
     bench_check(wsq_pool_create(&pool, &config) == WSQ_OK, "pool");
     bench.pools[bench.pool_count++] = pool;

@@ -73,6 +73,29 @@ static wsq_pool *pool_of_caller(bool list) {
     return pool_new((wsq_config){.caller_runs = true, .list_tasks = list, .hooks = &names});
 }
 
+/* ---- the lanes of the global queue count as one ---- */
+
+enum { LANES = 3 };
+
+static void all_lanes(void) {
+    wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 3 * LANES});
+    wsq_task tasks[LANES];
+    uint32_t left;
+    CHECK_EQ(pool->shares, LANES);
+    for (unsigned i = 0; i < LANES; i++) {
+        wsq_task_init(&tasks[i], done);
+        wsqi_lane_push(wsqi_share(pool, i), &tasks[i], &tasks[i]);
+        if (i == 0) dump(pool);
+        if (i == 0) check_lines(1, "lanes   high 0, normal 0+, low 0", NULL, NULL);
+        wsqi_inject_settle(wsqi_share(pool, i));
+    }
+    dump(pool);
+    check_lines(1, "lanes   high 0, normal 3, low 0", NULL, NULL);
+    for (unsigned i = 0; i < LANES; i++)
+        CHECK(wsqi_inject_take(pool, wsqi_share(pool, i), 1, &left) == &tasks[i]);
+    pool_end(pool);
+}
+
 static void each_state(void) {
     wsq_pool *pool = pool_of_caller(true);
     wsq_task pending, held, queued;
@@ -457,6 +480,7 @@ static void timers_in_order(void) {
 
 int main(void) {
     test_begin("test_dump");
+    RUN(all_lanes);
     RUN(each_state);
     RUN(without_a_list);
     RUN(timers_in_order);
