@@ -57,6 +57,28 @@ static void overtake(void) {
     overtake_on((wsq_config){.workers = 1, .lifo_cap = WSQ_LIFO_OFF});
 }
 
+/* After 15 WSQ_HIGH tasks in a row comes one of another kind: a pinned one, then a plain one, and so on. */
+static void streaks(void) {
+    enum { ROWS = 4, COUNT = ROWS * WSQI_HIGH_STREAK };
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    step *high = step_array(COUNT, NULL, NULL), *others = step_array(ROWS, NULL, NULL);
+    for (unsigned i = 0; i < ROWS; i++)
+        if (i % 2 == 0) spawn_on(pool, 0, &others[i]);
+        else spawn(pool, &others[i]);
+    for (unsigned i = 0; i < COUNT; i++) {
+        priority(&high[i], WSQ_HIGH);
+        spawn(pool, &high[i]);
+    }
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    for (unsigned i = 0; i < COUNT; i++) /* a run has two ticks */
+        CHECK_EQ(high[i].began - high[0].began, 2 * (i + i / WSQI_HIGH_STREAK));
+    for (unsigned i = 0; i < ROWS; i++)
+        CHECK_EQ(others[i].began - high[0].began, 2 * ((i + 1) * (WSQI_HIGH_STREAK + 1) - 1));
+    free(high);
+    free(others);
+    pool_close(pool);
+}
+
 /* Spawned by a task while many wait: the very next one is the WSQ_HIGH one; a pinned one is that or
  * the one after it. */
 static step *background, *urgent;
@@ -529,6 +551,7 @@ static void shutdown_races(void) {
 int main(void) {
     test_begin("test_priority");
     RUN(overtake);
+    RUN(streaks);
     RUN(next_boundary);
     RUN(after_a_wake);
     RUN(low_has_its_turn);
