@@ -1292,7 +1292,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #endif
 
 /* ==========================================================================
- * >>types
+ * >>types (do not read or write members that are "for the scheduler")
  * ========================================================================== */
 
 /* The result of most functions. A failure is a negative value. A call that fails changes nothing,
@@ -1303,7 +1303,7 @@ typedef enum wsq_result {
     WSQ_ERR_INVALID = -2,   /* an argument is wrong, or an object's state forbids the call */
     WSQ_ERR_THREAD = -3,    /* the system did not start a thread */
     WSQ_ERR_CLOSED = -4,    /* the pool is shutting down and takes no more work */
-    WSQ_ERR_TIMEOUT = -5,   /* the time was up before the event came */
+    WSQ_ERR_TIMEOUT = -5,   /* the time was up before the wait was over */
     WSQ_ERR_FORKED = -6,    /* the caller is in a child of fork(); the pool is the parent's */
     WSQ_ERR_CANCELLED = -7  /* the task, group, future or pool was cancelled */
 } wsq_result;
@@ -1328,11 +1328,11 @@ typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
 
 /* ---- queues: items are void *, never NULL ---- */
 
-/* A bounded queue, first in, first out: one thread, its owner, pushes and pops, any thread steals.
+/* A bounded queue, first in, first out. One thread, its owner, pushes and pops; any thread steals.
  * It needs no pool. The caller owns the memory, which needs the alignment of WSQ_CACHELINE. The
  * members are for the scheduler. */
 typedef struct wsq_ring {
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]: owner and thieves write */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* two indices (>>ring); owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
     WSQI_ALIGNED(WSQ_CACHELINE) void *items[WSQ_RING_CAPACITY]; /* owner writes, thieves read */
 } wsq_ring;
@@ -1361,7 +1361,7 @@ typedef enum wsq_steal {
 typedef struct wsq_random { uint32_t one, two; } wsq_random;
 
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
- * two looks at the global queue. One thread uses it. The members are for reading. */
+ * two looks at the global queue. One thread uses it. You may only read the members. */
 typedef struct wsq_tune {
     uint64_t average_ns, target_ns; /* the moving average of a task's time; the time that should
                                      * pass between two looks */
@@ -1370,14 +1370,14 @@ typedef struct wsq_tune {
 
 /* ---- the pool ---- */
 
-/* The order in which a pool starts the tasks of one spawning thread; see ORDER in >>guide. (Without
- * a promise, a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order while its
+/* The order in which a pool starts the tasks of one spawning thread; see ORDER in >>guide. (This is
+ * no promise: a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order as long as
  * tasks take 20 us or more on average, and fewer than 16 tasks for each worker are waiting.) */
 typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
                 * With one worker, tasks start exactly in the order of their spawns */
     WSQ_LIFO,  /* each worker has a deque for what it spawns or wakes, the newest first; thieves
-                * take the oldest. Tasks that yield or come from outside lie in its ring */
+                * take the oldest. Tasks that yield or come from outside lie in the worker's ring */
     WSQ_SHARED /* all workers take from the global queue, so tasks start exactly in the order of
                 * their spawns. No task is ever stolen from a worker; jobs are, as in every pool */
 } wsq_order;
@@ -1385,14 +1385,15 @@ typedef enum wsq_order {
 /* What a shutdown does with the work that is left. */
 typedef enum wsq_shutdown {
     WSQ_DRAIN, /* all work runs to its end */
-    WSQ_CANCEL /* tasks that run return as usual; tasks that have not started are cancelled */
+    WSQ_CANCEL /* running tasks return as usual; tasks that have not started are cancelled */
 } wsq_shutdown;
 
 /* Where a pool gets its memory. Both functions are called from any thread, also from several at the
  * same time, and must not call the pool. The struct is copied; what `user` points to is the
- * caller's and must outlive the pool. Do not return huge pages, because a worker uses only a small
- * part of its block (WSQ_BLOCK_SIZE): the first few KiB, and what its jobs take. (On Linux, without
- * your own allocator or WSQ_MALLOC, blocks come from mmap, without huge pages.) */
+ * caller's and must outlive the pool. Do not return huge pages: a worker uses only a small part of
+ * its block of WSQ_BLOCK_SIZE bytes (the first few KiB, and what its jobs take), so most of each
+ * page would be wasted. (On Linux, without an allocator of yours or WSQ_MALLOC, blocks come from
+ * mmap, without huge pages.) */
 typedef struct wsq_allocator {
     /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL if there is
      * no memory. */
@@ -1416,10 +1417,10 @@ typedef enum wsq_event {
     WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
                            * victim's index */
     WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
-    WSQ_EVENT_SPAWN,      /* a task is spawned, and will be queued next; subject: the wsq_task;
-                           * value: how many predecessors it still waits for */
-    WSQ_EVENT_WAKE,       /* a task that was pending, or held, will be queued next; subject: the
-                           * wsq_task; value: the wsq_cause */
+    WSQ_EVENT_SPAWN,      /* a task is spawned; subject: the wsq_task; value: how many predecessors
+                           * it still waits for. At 0 the task is queued right after this event */
+    WSQ_EVENT_WAKE,       /* a task that was pending, or held, is queued right after this event;
+                           * subject: the wsq_task; value: the wsq_cause */
     WSQ_EVENT_CANCEL,     /* a task ends by being cancelled; subject: the wsq_task, whose cleanup
                            * has not been called yet */
     WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
@@ -1438,8 +1439,8 @@ typedef enum wsq_cause {
 } wsq_cause;
 
 /* Functions that observe a pool (wsq_config.hooks). `event` is called often, and on several threads
- * at the same time. `worker` is the index (>>words) of the thread that calls it, or WSQ_OUTSIDE on
- * a thread outside that spawns, wakes or cancels. `event` must not spawn or wake a task, wait, or
+ * at the same time. `worker` is the index (>>words) of the calling thread, or WSQ_OUTSIDE on a
+ * thread outside that spawns, wakes or cancels. `event` must not spawn or wake a task, wait, or
  * free a future. The struct is copied; what `user` points to is the caller's and must outlive the
  * pool. */
 typedef struct wsq_hooks {
@@ -1464,19 +1465,19 @@ typedef struct wsq_topology {
 } wsq_topology;
 
 /* Functions with which an idle thread of the pool waits for outside events: for sockets, a GUI...;
- * see DRIVER in >>guide. Only one thread at a time is inside `wait` or `dispatch`, and this thread
- * sees what the thread before it has written there. No function may be NULL. */
+ * see DRIVER in >>guide. Only one thread at a time is inside `wait` or `dispatch`, and it sees what
+ * the previous thread wrote in these two functions. No function may be NULL. */
 typedef struct wsq_driver {
     /* This waits for events, but not longer than the time-out (WSQ_FOREVER: without end; 0: it only
      * looks). It may return early, for any reason. It must call nothing of wsq. It returns true if
      * there are events to dispatch. */
     bool (*wait)(uint64_t timeout_ns, void *user);
     /* The thread that was in `wait` calls this when `wait` has returned true, unless the pool has
-     * ended by then. This calls wsq_wake or wsq_spawn for each event. If it calls wsq_task_wait or
-     * another wait, that returns WSQ_ERR_INVALID. */
+     * ended by then. This calls wsq_wake or wsq_spawn for each event. It must not wait:
+     * wsq_task_wait and the other waits return WSQ_ERR_INVALID here. */
     void (*dispatch)(wsq_pool *pool, void *user);
-    /* Any thread calls this, to let the `wait` that is under way, or else the next one, return
-     * soon. The call may come late, or more than once. */
+    /* This makes the `wait` that is under way return soon or, if none is under way, the next one.
+     * Any thread calls this, perhaps late, or more than once. */
     void (*interrupt)(void *user);
     void *user; /* the last argument of the three; it must stay valid until the pool is destroyed */
 } wsq_driver;
@@ -1500,11 +1501,11 @@ typedef struct wsq_config {
                                  * work before it sleeps; WSQ_SPIN_OFF: it looks once; 0: about 15
                                  * us (on one processor it looks twice), but less if recent searches
                                  * found nothing, or if half of the workers were woken and still
-                                 * search. A worker also looks only once if a thread outside has
-                                 * just run, in a wait, the awaited task. But if that happens again
-                                 * within 60 us, and spin_ns is 0 or at least 60 us, one worker
-                                 * looks for 60 us each time. (How long a thread outside looks:
-                                 * WAITING in >>guide) */
+                                 * search. A worker also looks only once if a thread outside, in its
+                                 * wait, has just run the task that it waits for. But if this
+                                 * happens again within 60 us, and spin_ns is 0 or at least 60 us,
+                                 * one worker looks for 60 us each time. (How long a thread outside
+                                 * looks: WAITING in >>guide) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1513,12 +1514,12 @@ typedef struct wsq_config {
                                  * 0: 128 */
     wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default. It
-                                 * bounds nested waits, also with lend_only: WAITING in >>guide */
+                                 * limits how deep waits nest (lend_only too): WAITING in >>guide */
     const char *name;           /* the pool's threads are called name-0, name-1 and so on, in at
                                  * most 15 bytes, so a longer name is cut; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
-    const wsq_topology *topology;   /* copied; NULL: as Linux says; on other systems all are near */
+    const wsq_topology *topology;   /* copied; NULL: Linux's; elsewhere all workers are near */
     const wsq_driver *driver;       /* copied; NULL: idle threads wait for nothing but work */
     bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
                                      * every spawn, wake, run and end then takes one lock */
@@ -1543,10 +1544,10 @@ typedef struct wsq_stats {
     uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
-    uint64_t rescued;        /* how often only park_timeout_ns found a queued task, because a
-                              * wake-up was lost; should be 0. (Also a task that only waited for its
-                              * turn, if min_interval is so large that the turn comes after the
-                              * time-out) */
+    uint64_t rescued;        /* how often a worker found a queued task only because park_timeout_ns
+                              * was up: a wake-up was lost; should be 0. (A task that waits for a
+                              * turn counts, too, if min_interval is so large that the turn comes
+                              * after the time-out) */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because a thief still ran their job */
@@ -1562,9 +1563,9 @@ typedef enum wsq_poll {
     WSQ_DONE,    /* the task is finished: its waiters wake, and its memory is the caller's again */
     WSQ_PENDING, /* the task waits, and runs again after a wsq_wake, also if the wake came during
                   * this run */
-    WSQ_YIELD,   /* the task has more to do, and runs again after others had their turn */
-    WSQ_GONE     /* the task is finished, and its function has given its memory away: nobody may
-                  * wait for it or wake it, and no task may come after it */
+    WSQ_YIELD,   /* the task has more to do, and runs again after other tasks */
+    WSQ_GONE     /* the task is finished, and its function has given the task's memory away: nobody
+                  * may wait for the task or wake it, and it must not be a predecessor */
 } wsq_poll;
 
 /* A task's function. It runs on one worker at a time, and receives the task, from which
@@ -1603,7 +1604,7 @@ typedef struct wsqi_link { struct wsqi_link *next, *prev; } wsqi_link;
  * set. The memory may go when the timer has woken the task or wsq_timer_cancel has returned. The
  * members are for the scheduler. */
 typedef struct wsq_timer {
-    wsqi_aptr timers; /* where it is set (wsqi_timers); 1 + that: it has fired; NULL: neither */
+    wsqi_aptr timers; /* the wsqi_timers where it is set; 1 + their address: fired; NULL: neither */
     wsqi_link link;   /* the lock in `timers` guards this and the members below */
     uint64_t at;      /* when it is due, in ns of the clock */
     wsq_task *task;   /* the task that it wakes */
@@ -1621,16 +1622,16 @@ typedef struct wsq_edge {
  * wsq_group_init sets the group up. The caller may free the group when no task of it is left. That
  * is known when wsq_group_wait has returned WSQ_OK or WSQ_ERR_CANCELLED, wsq_group_pending has
  * returned 0, a task of wsq_group_then has started, or the pool has been waited for or shut down.
- * One case is different: in a WSQ_CANCEL shutdown, a task that was pending or held needs the group
- * until it is woken (wsq_group_pending counts it). Also keep the group while a thread waits for a
- * single task of it, and while a held task comes after one of its tasks. The members are for the
- * scheduler. */
+ * One case is different: in a WSQ_CANCEL shutdown a pending task needs the group until the task is
+ * woken, and a held task until its predecessors have ended (wsq_group_pending counts both). Also
+ * keep the group while a thread waits for a single task of it, and while a held task comes after
+ * one of its tasks. The members are for the scheduler. */
 typedef struct wsq_group {
-    /* how many tasks are not done, times WSQI_GROUP_TASK, plus WSQI_GROUP_*; any thread writes */
+    /* WSQI_GROUP_TASK for each task that is not done, plus flags WSQI_GROUP_*; any thread writes */
     wsqi_a64 word;
     char apart[WSQ_CACHELINE]; /* padding instead of alignment, so a group may come from malloc */
     /* the members below are read by every task, and rarely written */
-    wsqi_a32 cancelled; /* 1: cancelled, until wsq_group_init; WSQI_GROUP_BELOW: if its parent is */
+    wsqi_a32 cancelled; /* 0: no; 1: cancelled; WSQI_GROUP_BELOW: the parent's `cancelled` counts */
     wsqi_a32 error;     /* the first error; 0: none */
     wsqi_aptr then;     /* tasks that start when the group is done, linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
@@ -1672,18 +1673,18 @@ static inline void *wsqi_container(char *member, size_t offset) { return member 
  * holds the arguments and takes the result. */
 typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
 
-/* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
- * wsq_reclaim in the same function. The members are for the scheduler. */
+/* A job. It is a member of a struct on the caller's stack, and is in use from wsq_fork to the
+ * wsq_join or wsq_reclaim in the same function. The members are for the scheduler. */
 typedef struct wsq_job {
     wsq_job_fn fn;  /* wsq_fork writes */
     wsqi_a32 done;  /* a WSQI_JOB_* value, once the job is published; see >>forkjoin */
     wsqi_a32 thief; /* 1 + index of the worker that took the job; a hint for the join */
 } wsq_job;
 
-/* How wsq_reduce computes its result. Its functions run on several threads at the same time, each
- * on a partial result of its own. The first partial result is the caller's `result`, into which the
- * others are combined in the end. These are memory of the scheduler's, `size` bytes each, on cache
- * lines of their own. */
+/* How wsq_reduce computes its result. Several threads call these functions at the same time, each
+ * for a partial result of its own. The first partial result is the caller's `result`, into which
+ * the others are combined in the end. The others are in memory of the scheduler's, `size` bytes
+ * each, on cache lines of their own. */
 typedef struct wsq_reducer {
     size_t size; /* bytes of one partial result */
     /* This stores the identity of `combine` (0 for a sum) in *partial. */
@@ -1729,9 +1730,9 @@ WSQ_API void *wsq_ring_pop(wsq_ring *self);
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
 
 /* The owner of `self` takes the older half of the victim's items, rounded up, as far as there is
- * room: this returns the oldest, and appends the others to `self`. The victim must be another ring.
- * NULL means that there is nothing for the caller now: the victim is empty, another thief is at
- * work, or a race was lost. */
+ * room in `self`: this returns the oldest, and appends the others to `self`. The victim must be
+ * another ring. NULL means that there is nothing for the caller now: the victim is empty, another
+ * thief is at work, or a race was lost. */
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);
 
 /* This returns how many items are queued. Any thread may call this. The number is a snapshot; 0
@@ -1775,8 +1776,8 @@ WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
  * predicted: do not use it for cryptography. */
 WSQ_API uint32_t wsq_random_next(wsq_random *random);
 
-/* This returns a number 0 .. n - 1 to the generator's thread, with nearly equal chances: each is
- * off by at most n / 2^32. For n = 0 it is 0. */
+/* This returns a number 0 .. n - 1 to the generator's thread. All have nearly the same chance: it
+ * differs from 1 / n by less than 1 / 2^32. For n = 0 the number is 0. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
 /* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or
@@ -1801,32 +1802,32 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 
 /* This closes the pool and ends the work that is left as `mode` says. From now on spawns from
- * outside are refused. It returns when the pool's threads are gone. A second call waits for the
+ * outside are refused. This returns when the pool's threads are gone. A second call waits for the
  * first. Only threads outside the pool may call this.
  * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn. The call also
  * waits for tasks that wait for a wake or for predecessors, however long that takes. But tasks that
- * other threads spawn meanwhile from wsq_run may be cancelled.
- * WSQ_CANCEL: functions that run now return as usual, and tasks that have not started are
- * cancelled. A spawn inside a task is refused, too, and the refused task stays the caller's. A
- * function may still wait for a task that is pending or held, or for a group with such tasks. When
- * nothing else is left to do, that wait is cancelled. A function that waits in another pool, or
- * blocks, keeps its own pool from ending until it goes on.
+ * other threads spawn meanwhile inside a wsq_run may be cancelled.
+ * WSQ_CANCEL: running functions return as usual, and tasks that have not started are cancelled. A
+ * spawn inside a task is refused, too, and the refused task stays the caller's. A function may
+ * still wait for a task that is pending or held, or for a group with such tasks. When nothing else
+ * is left to do, that wait is cancelled. A function that waits in another pool, or blocks, keeps
+ * its own pool from ending until the function goes on.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is not a
  * wsq_shutdown, or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
 /* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
- * a call on the pool or on its tasks, groups or futures, or begin one. (When a task is done, the
- * call that spawned it may not have returned yet on its own thread.) The pool's own threads are no
+ * a call on the pool or on its tasks, groups or futures, or begin one. (Even if a task is done, the
+ * call that spawned it may still be under way on another thread.) The pool's own threads are no
  * problem: their tasks are finished first. NULL is allowed. Inside one of the pool's own tasks or
  * runs this does nothing. In a child of fork() it frees the child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
-/* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that
- * wait for a wake included. With caller_runs the calling thread runs the tasks. Only threads
+/* This sleeps until every task spawned so far is done, and every task that these spawn. Tasks that
+ * wait for a wake count, too. With caller_runs the calling thread runs the tasks. Only threads
  * outside the pool may call this.
- * WSQ_OK: no task is left. A WSQ_CANCEL shutdown may have cancelled some of them.
+ * WSQ_OK: no task is left. A WSQ_CANCEL shutdown may have cancelled some tasks.
  * WSQ_ERR_CANCELLED: the pool was shut down, and the tasks that are left will never run.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
  * itself; or all tasks that are left have been waiting for predecessors for one second (the call
@@ -1840,13 +1841,13 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 
-/* This changes wsq_config.spin_ns while the pool runs: before a hot phase, so that the workers stay
- * awake between two loops, and again at its end. A searching worker sees the change at its next
- * look, and a sleeping one when it is woken. With caller_runs this does nothing. Any thread may
- * call this. */
+/* This changes wsq_config.spin_ns while the pool runs. Set a long time before a hot phase, so that
+ * the workers stay awake between two loops, and the old time at its end. A searching worker sees
+ * the change at its next look, and a sleeping one when it is woken. With caller_runs this does
+ * nothing. Any thread may call this. */
 WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns);
 
-/* This returns how many workers the pool has. It never changes. Any thread may call this. */
+/* This returns the number of the pool's workers. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
 /* This returns how many elements an array needs to have one for each thread of the pool. Every
@@ -1865,8 +1866,8 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
  * index (wsq_worker_index). Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
 
-/* This writes a table to `file`: a row for each worker, a row with a plus for each stand-in so far,
- * and a row for the pool. Any thread may call this. */
+/* This writes a table to `file`: a row for each worker, a row with a plus for each stand-in made so
+ * far, and a row for the pool. Any thread may call this. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
 
 /* This writes to `file` what the pool does, for a person to read: what each worker does and has
@@ -1875,7 +1876,7 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
  * 1000): whether it runs, waits for a wake, is held back by others or is queued, since when, and
  * its function, with the name that wsq_hooks gives it. A task that is inside a wait is listed as
  * running; a line "wait" says what its worker waits for. This is how you find a forgotten wake.
- * Without list_tasks it knows only how many tasks there are, because their memory is the caller's.
+ * Without list_tasks the pool knows only how many tasks there are: their memory is the caller's.
  * Any thread may call this, inside a task too, while the pool works or is stopping. A hook or a
  * signal handler must not call it. The pool goes on meanwhile: each line was true at some moment of
  * the call, and two lines may contradict each other. This reads no task's memory, so an address may
@@ -1898,9 +1899,9 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
 
-/* This asks the thread that is lent to this worker of a lend_only pool to leave, which it does
- * between two tasks. The tasks in its queue are left to the other workers. Any thread may call
- * this; if the worker has no thread it does nothing. */
+/* In a lend_only pool, this asks the thread that is lent to this worker to leave. The thread leaves
+ * between two tasks, and the tasks in its queue are left to the other workers. If the worker has no
+ * thread, this does nothing. Any thread may call this. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
 
 /* This returns the pool that the context belongs to. */
@@ -1923,7 +1924,7 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
 
 /* This queues the task: a worker will call its function soon. Any thread may call this. What the
  * caller wrote before is visible to the function. The task's memory must stay until the task is
- * done, and no thread waits for it, wakes it or cancels it any more; then the task may also be
+ * done and no thread waits for it, wakes it or cancels it any more; then the task may also be
  * spawned again. A spawn needs no memory: if the queue of a WSQ_LIFO pool cannot grow, the task
  * goes to the global queue. After an error the task is unchanged.
  * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
@@ -1971,9 +1972,9 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task);
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
 
-/* This gives the task a cleanup: a function that is called, on any thread, in place of the task's
- * own when the task is cancelled, to free what the task owns. NULL: none. The owner of the task may
- * call this, while the task is not spawned. */
+/* This gives the task a cleanup, which frees what the task owns. If the task is cancelled, the
+ * cleanup is called, on any thread, in place of the task's function. NULL: no cleanup. The owner of
+ * the task may call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
 
 /* This sets how urgent the task is. The owner of the task may call this before the spawn. The
@@ -2015,17 +2016,18 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
 /* This spawns the task as wsq_spawn does, pinned: until the task is done, only the worker with the
- * index `worker`, which is below wsq_pool_workers, runs it, after each wake too. After that the
- * task is not pinned any more, not even to the worker that wsq_task_set_worker gave it. Any thread
- * may call this.
+ * index `worker` runs it, also after a wake. `worker` must be below wsq_pool_workers. Once the task
+ * is done, it is not pinned any more, not even to the worker that wsq_task_set_worker gave it. Any
+ * thread may call this.
  * WSQ_ERR_INVALID: the pool has no worker with this index, or as in wsq_spawn.
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
 
-/* This sets the timer: `delay_ns` nanoseconds from now it wakes the task, which is one of this
- * pool's, as wsq_wake does. A timer that is set already is set anew. It takes the same short time
- * however many timers are set, and allocates nothing. A task may have any number of timers. The
- * timers that one worker, or one outside thread, has set fire in the order of their times.
+/* This sets the timer: `delay_ns` nanoseconds from now it wakes the task, as wsq_wake does. The
+ * task must be one of this pool's. A timer that is set already is set anew. The call takes the same
+ * short time however many timers are set, and allocates nothing. A task may have any number of
+ * timers. The timers that one worker, or one outside thread, has set fire in the order of their
+ * times.
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, also several threads at the same time, even
@@ -2037,9 +2039,9 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 
 /* This takes the timer back. It returns true if the timer was set; then the timer will not wake its
  * task. It returns false if the timer has woken its task, or was not set. In both cases the pool
- * does not use the timer any more, nor the task on its behalf. It takes the same short time however
- * many timers are set. Any thread may call this, until the timer's pool is destroyed. In a child of
- * fork() it returns false. */
+ * does not use the timer any more, nor the task on its behalf. The call takes the same short time
+ * however many timers are set. Any thread may call this, until the timer's pool is destroyed. In a
+ * child of fork() it returns false. */
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer);
 
 /* This returns true if the work should stop: the calling task or its group was cancelled, or the
@@ -2048,17 +2050,18 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer);
 WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 
 /* This cancels the task. If the task has not started, waits for a wake, or comes after others that
- * are not done, its function is not called (again). Its cleanup is called instead: when the task's
- * turn comes or, if the task comes after others, when those are done. Then its waiters get
- * WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way goes on, and can ask
- * wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is cancelled. This does
- * nothing for a task that is done or was never spawned, nor for a node of a graph while the nodes
- * before it are not done. Any thread that knows that the task's memory is there may call this.
+ * are not done, its function is not called (again). Its cleanup is called instead, when a thread
+ * takes the task from its queue; a task that comes after others is queued only when those are done.
+ * Then its waiters get WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way
+ * goes on, and can ask wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is
+ * cancelled. This does nothing for a task that is done or was never spawned, nor for a node of a
+ * graph while the nodes before it are not done. Any thread that knows that the task's memory is
+ * there may call this.
  * The result is true if this call, or an earlier one, has cancelled the task: its function will not
  * be called any more. It is false if the function runs, the task has ended by itself, or this did
  * nothing. For a queued task that is not revocable, or that has yielded, it is not known yet
- * whether its function was called. Then the result may be false, too, and wsq_task_wait tells
- * later. */
+ * whether its function was called. Then the result may be false, too, and only wsq_task_wait tells
+ * whether the task was cancelled. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
@@ -2112,11 +2115,11 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_future_get. */
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
 
-/* This cancels the future and returns true, if its function has not been called yet: it never will
- * be, wsq_future_get returns WSQ_ERR_CANCELLED, and the pool does not touch `arg` any more. It
- * returns false if it is too late; a function that runs already goes on. The handle remains the
- * caller's. The pool keeps the future's memory, 120 bytes, until a worker comes to its entry in the
- * queue, also after wsq_future_drop. Any thread that has the handle may call this. */
+/* If the future's function has not been called yet, this cancels the future and returns true. Then
+ * the function never is called, wsq_future_get returns WSQ_ERR_CANCELLED, and the pool does not
+ * touch `arg` any more. Otherwise this returns false, and a running function goes on. The handle
+ * remains the caller's. The pool keeps the future's memory, 120 bytes, until a worker comes to its
+ * entry in the queue, also after wsq_future_drop. Any thread that has the handle may call this. */
 WSQ_API bool wsq_future_cancel(wsq_future *future);
 
 /* This returns true if wsq_future_get would return without waiting. Any thread that has the handle
@@ -2131,8 +2134,9 @@ WSQ_API bool wsq_future_done(const wsq_future *future);
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task);
 
-/* This gives the handle back if nobody wants the result. The function is called all the same, and
- * the future is freed after that. Any thread that has the handle may call this. NULL is allowed. */
+/* Call this in place of wsq_future_get if nobody wants the result. The function is called all the
+ * same, and the future is freed after that. Any thread that has the handle may call this. NULL is
+ * allowed. */
 WSQ_API void wsq_future_drop(wsq_future *future);
 
 /* ---- groups ---- */
@@ -2170,14 +2174,14 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * place, and the worker runs only tasks that are pinned to it. A thread outside may take the place
  * of a sleeping worker, with the index of a guest, and run tasks of this group that no worker has
  * taken yet.
- * A group may lie on the stack of a task that waits for it, unless its tasks may be pending or held
- * in a WSQ_CANCEL shutdown. In that case the wait ends before those tasks do, and after all other
- * tasks of the group. The wait may last until every running task of the pool, of any group, has
- * returned or waits.
+ * A group may lie on the stack of a task that waits for it, unless tasks of the group may be
+ * pending or held in a WSQ_CANCEL shutdown. In that case the wait ends when all other tasks of the
+ * group have ended, but before those do. The wait may last until every running task of the pool, of
+ * any group, has returned or waits.
  * WSQ_ERR_CANCELLED: the group or one of its tasks was cancelled since wsq_group_init, or the pool
  * was shut down before all tasks ran. No task of the group runs any more. If the pool was not shut
  * down, none is left. After a shutdown some tasks may still be pending or held (wsq_group_pending
- * counts them), and need the group until they are woken.
+ * counts them): keep the group until they are woken, or their predecessors have ended.
  * WSQ_ERR_INVALID: the group is NULL, or the caller is a task of the group, or is in the driver's
  * dispatch function.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
@@ -2217,7 +2221,7 @@ WSQ_API int wsq_group_error(const wsq_group *group);
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
  * number is a snapshot. At 0, what the tasks did is visible to the caller. A worker that runs
  * several tasks of the group one after the other reports their ends together, so the number may be
- * too high by that many. */
+ * too high, by as many as these tasks. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- graphs that run again ---- */
@@ -2269,7 +2273,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 
 /* This calls `body` for pieces of the range begin .. end - 1, so that each element is in one piece.
- * The calls run on the calling thread and on workers that help, in no order. wsq_for returns when
+ * The calls run on the calling thread and on workers that help, in any order. wsq_for returns when
  * all calls are done, or wsq_loop_stop was called and the calls that ran then are done. `ctx` is
  * the caller's own. One call gets at most `grain` elements; between two calls the loop gives away
  * half of what is left if a worker is idle. A grain of 0 chooses as many elements as take about
@@ -2290,7 +2294,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
                               const wsq_reducer *reducer, void *result);
 
 /* A loop's body calls this to end its wsq_for or wsq_reduce early (to find any element, or at the
- * first error). If loops are nested, it ends the innermost one. Calls of the body that run already
+ * first error). If loops are nested, it ends the innermost one. Calls of the body that have begun
  * go on; pieces that have not begun are left out. wsq_reduce returns what it has found so far.
  * The body passes its own context. Outside a loop this does nothing. */
 WSQ_API void wsq_loop_stop(wsq_ctx ctx);
@@ -2427,20 +2431,20 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *
  *   S               the word wsq_pool.permits. It counts idle threads, sleeping permits, searchers,
  *                   guests, and guests at work; a bit, JOINED, says that a joiner may have a permit
- *   place           where a processor is: its node, and the first processor that shares its
+ *   place           where a processor is: its NUMA node, and the first processor that shares its
  *                   last-level cache
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
  *                   that no thread holds sleeps; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
- *                   is woken; also called a sleeper. A bitmap has a bit for each. (A joiner or a
- *                   waiting thread can sleep without being idle)
- *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (Or
- *                   a worker that lingers, without a permit, see wsqi_linger)
+ *                   is woken; also called a sleeper. wsq_pool.sleepers has a bit for each. (A
+ *                   joiner or a waiting thread can sleep without being idle)
+ *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (S
+ *                   also counts a worker that lingers, without a permit: see wsqi_linger)
  *   watcher         the sleeper, at most one, that wakes up by itself to look: at timers, at LIFO
  *                   slots whose owner is in a long task, and whether no thread has the driver
  *   producer        a thread that has just queued a task or published a job
- *   stand-in        a thread that the pool starts when more permits sleep, or are about to, than
- *                   there are idle threads
+ *   stand-in        a thread that the pool starts when the permits that sleep, or are about to,
+ *                   outnumber the idle threads
  *   guest           a thread from outside in wsq_run: it takes jobs only. A guest's block has no
  *                   queue; tasks and runs inside a worker's wait use guests' blocks, too
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
@@ -2449,7 +2453,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *                   a guest's block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
  *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
- *   owner           the thread that uses a block. In comments, "worker" is often a stand-in, too
+ *   owner           the thread that uses a block. In comments, "worker" often includes stand-ins
  *   queue           a worker's ring, and in a WSQ_LIFO pool its deque
  *   slot            a worker's LIFO slot (or an entry of a ring)
  *   lane            a wsqi_inject: a list of tasks to which any thread can add. The global queue
@@ -2457,12 +2461,13 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   inbox           the lane of one worker for the tasks that are pinned to it
  *   chain           tasks that are linked by `next`
  *   spill           to move tasks from a ring into the global queue
- *   marked task     a task in a ring that came from the global queue
+ *   marked task     a task that came into a ring from the global queue
  *   notify          to wake an idle thread for work, unless S counts a searcher
  *   look            to read whether other threads or lanes have work; or whether a wait is over
- *   run dry         to find no task in the own queue or the global queue, and so begin a search
- *   seat            a word in which one thread seeks a permit, before it sleeps. A thread that
- *                   blocks clears the word, and so hands its permit over
+ *   run dry         said of a worker: to find no task in its own queue or the global queue, and so
+ *                   begin a search
+ *   seat            a word in which one thread, before it sleeps, notes that it seeks a permit. A
+ *                   thread that blocks clears the word, and so hands its permit to the seeking one
  *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
  *   call            to make the threads that wait for an object look at it again (wsqi_call)
  *   bucket          a list of waiting threads, found by the address of the object they wait for
@@ -2478,7 +2483,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   useless         said of a search or a look without a result; after several of them in a row,
  *                   a thread searches for a shorter time, and looks less often
  *   handle          the wsq_future * that wsq_submit gives, until it is given back
- *   tombstone       what a future leaves in a queue when it was called in a wait, or cancelled
+ *   tombstone       the entry of a future that was called in a wait, or cancelled: it stays in the
+ *                   queue, but is not run
  *   efficiency      in figures of bench/sim: the work that was done, as a part of the work that
  *                   the simulated cores could have done in that time
  * ========================================================================== */
