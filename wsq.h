@@ -2535,20 +2535,20 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    two runs overlap; pool not seen
  *  E3     a hold taken away            acq+rel       itself T6   a run misses what it waited for
- *  E4     after closed                 acquire       E5          an edge's links are garbage
- *  E5     edge pushed: after           acq+rel       E4 E6       as E4; an edge is never resolved
- *  E6     after open again             release       E5          an edge is never resolved
- *  E7     a node ends                  acq+rel       itself      a run misses what it waited for
+ *  E4     `after` closed               acquire       E5          an edge's links are garbage
+ *  E5     edge pushed: `after`         acq+rel       E4 E6       as E4; an edge is never resolved
+ *  E6     `after` open again           release       E5          an edge is never resolved
+ *  E7     a graph's node ends          acq+rel       itself      a run misses what it waited for
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          a waiter misses a task's result
  *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
- *  P5 P6  is it over, still?; off duty acq; rel      each other  a waiter misses what was done
+ *  P5 P6  pool over, still?; off duty  acq; rel      each other  a waiter misses what was done
  *  P7 P8  queued from outside; freed   acq+rel; acq  each other  a pool is used that was freed
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
- *  W6     runs dry: S                  acq+rel       itself      the last thread misses an end
- *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses the last end
+ *  W6     runs dry: S                  acq+rel       itself      the last thread misses ended tasks
+ *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses a task's end
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  V1 V2  driver taken; left           acq; seq_cst  each other  two uses of the driver overlap
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
@@ -2590,8 +2590,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* Thread sanitizer ignores fences, so here the barrier is an addition. On all machines that the
- * sanitizer supports, this addition is a full barrier. */
+/* Thread sanitizer ignores fences, so here the barrier is an atomic addition of 0. On all machines
+ * that the sanitizer supports, this addition is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2640,7 +2640,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 /* ==========================================================================
  * >>random
  * Purpose:   random numbers, with which a thief chooses its first victim.
- * Invariant: the two words are never both zero, or the generator would give only zeros.
+ * Invariant: `one` and `two` are never both zero; otherwise the generator would give only zeros.
  * Writers:   the owner alone.
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
  * ========================================================================== */
@@ -2674,10 +2674,10 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
  * >>ring
  * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
  * Invariant: `head` holds two indices, `steal` and `real`. The items in [real, tail) are queued. If
- *            steal != real, a thread is copying the items in [steal, real), so they are not
- *            overwritten. tail - steal <= capacity; indices wrap at 2^32.
- * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap; at the end of a spill the
- *            owner just stores it. tail, slots: the owner.
+ *            steal != real, a thread is copying the items in [steal, real), and the owner must not
+ *            overwrite them. tail - steal <= capacity; indices wrap at 2^32.
+ * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap; only at the end of a spill
+ *            the owner stores it without one. tail, slots: the owner.
  * Source:    Tokio's queue.rs. Added here: a thief checks the room in its own ring.
  * Bound:     indices have 32 bits. If a multiple of 2^32 items passes through the ring between a
  *            thief's look at the head and its compare-and-swap, the thief may take empty slots.
@@ -2735,8 +2735,8 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* The owner takes all items, and returns how many. They lie in the slots below the tail, oldest
- * first, until the owner pushes. */
+/* The owner takes all items, and returns how many. The items stay in the slots below the tail,
+ * oldest first, until the owner's next push. */
 static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
     uint32_t tail = wsqi_load_own(&self->tail);
     uint64_t head = wsqi_load_hint(&self->head);
@@ -2750,9 +2750,9 @@ static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
 }
 
 /* The owner keeps the oldest WSQ_RING_CAPACITY / 2 items in the ring, and moves the others to
- * `out`, which has room for as many. Returns how many it moved: 0 if the ring is at most half full,
- * or a thief is copying. (A thief that read the tail before the spill lowered it takes only the
- * oldest items, at most half of the ring. So it takes none of the items that were moved.) */
+ * `out`, an array of WSQ_RING_CAPACITY / 2. Returns how many it moved: 0 if the ring is at most
+ * half full, or a thief is copying. (A thief that read the tail before the spill lowered it takes
+ * only the oldest items, at most half of the ring. So it takes none of the items that moved.) */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -2760,9 +2760,9 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Claims every item: to thieves this looks like a steal under way. R3: the last thief has made
-     * its copies, so its slots may be reused. (The next wsqi_ring_room cannot establish this,
-     * because it reads the head that this thread stores below.) Pairs with R4. Failure: a thief was
-     * faster. */
+     * its copies, so the slots of its items may be reused. (The next wsqi_ring_room cannot
+     * establish this, because it reads the head that this thread stores below.) Pairs with R4.
+     * Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
@@ -2833,8 +2833,8 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
 /* ==========================================================================
  * >>platform
  * Purpose:   threads, a clock, the usable cores, one thread-local pointer, waiting on an address.
- * Invariant: wsqi_parking_wait sleeps only if the word holds the expected value when it begins. A
- *            wake after a change of the word is never lost. A wait may return early for no reason.
+ * Invariant: wsqi_parking_wait sleeps only if the word holds the expected value when the wait
+ *            begins. A wake after a change of the word is never lost. A wait may return early.
  * Writers:   a wsqi_parking, a wsqi_thread and the thread-local pointer: only this section.
  * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
  *
@@ -2850,7 +2850,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all)
  *                                             wakes one sleeper, or all; it may wake more. `word`
  *                                             is only an address: its memory may be gone
- *     wsqi_thread    a type; each worker has one, which stays in place until it is joined
+ *     wsqi_thread    a type; each worker has one, which stays in place until the join
  *     bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
  *                            size_t stack_size, const char *name)
  *                                             stack_size 0: the system's default. The function
@@ -2860,9 +2860,9 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
  *     wsqi_worker *wsqi_self_get(void)        a thread-local pointer, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
- * The header may also supply these, and for each it must define a macro of the same name, too. It
- * supplies both functions for the guard or neither; the same holds for the two functions for pages,
- * and for wsqi_places_read and wsqi_cpu_now:
+ * The header may also supply some of the following. For each one that it supplies, it must define a
+ * macro of the same name, too. Three pairs come together or not at all: both functions for the
+ * guard, both for pages, and wsqi_places_read with wsqi_cpu_now:
  *     wsqi_a32 *wsqi_guard_create(void)       a word that becomes 0 in a child of fork(). NULL:
  *                                             there is none; the pool does not notice a fork()
  *     void wsqi_guard_destroy(wsqi_a32 *guard)
@@ -2914,8 +2914,8 @@ static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 #include <process.h>
 #include <windows.h>
 
-/* These functions are looked up by name at run time. So no library has to be linked, and the
- * headers may be old ones that lack them. */
+/* The functions of these types are looked up by name at run time. So no library has to be linked,
+ * and the system's headers may be old ones that do not declare the functions. */
 typedef void (*wsqi_symbol)(void);
 typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
 typedef void (WINAPI *wsqi_wake_fn)(void *word);
@@ -2997,8 +2997,8 @@ static void wsqi_thread_join(wsqi_thread *thread) {
 }
 
 /* Counts the cores of the affinity mask, which covers one processor group of at most 64 cores. But
- * since Windows 11 a process whose mask has every core of its group runs in all groups. Then this
- * counts all cores. (Only Windows 11 and later have GetProcessDefaultCpuSetMasks.) */
+ * since Windows 11 a process whose mask has every core of its group runs in all groups, so for it
+ * this counts the cores of all groups. (GetProcessDefaultCpuSetMasks exists since Windows 11.) */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -3112,8 +3112,9 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* A thread that blocks may hold a lock, or be about to free a pool. So wsq turns pthread_cancel off
- * while the thread blocks. A thread cancelled meanwhile ends at a later cancellation point. */
+/* If pthread_cancel ended a thread that blocks in wsq, a lock might stay locked, or a pool half
+ * freed. So wsq turns pthread_cancel off while the thread blocks. A thread that is cancelled then
+ * ends at a later cancellation point. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -3128,8 +3129,8 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 
 /* ---- waiting on an address ---- */
 
-/* Each kernel has two functions here. wsqi_kernel_wait sleeps if the word has the expected value,
- * until a wake, or for timeout_ns at most (0: without limit); it may return early. wsqi_kernel_wake
+/* Each kernel has two functions here. If the word has the expected value, wsqi_kernel_wait sleeps
+ * until a wake, but at most for timeout_ns (0: no limit); it may return early. wsqi_kernel_wake
  * wakes one thread or all. */
 #if defined(WSQI_FUTEX)
 
@@ -3187,8 +3188,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #elif defined(WSQI_SLEEP_DRAGONFLY)
 
-/* umtx_sleep takes microseconds, as an int; 0: without limit. A limit above a second is cut to one
- * second, so that it fits into the int: a wait may return early. */
+/* umtx_sleep takes the limit in microseconds, as an int; 0: no limit. A limit above one second is
+ * cut to one second, so that it fits into the int. That is correct, as a wait may return early. */
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
     umtx_sleep((volatile const int *)word, (int)expected, us);
@@ -3240,8 +3241,8 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* These functions restore errno, because errors are normal. A wait fails if the word has changed, a
- * signal came or the time is up. A wake may fail if the thread is gone and its word is freed. */
+/* The next two functions restore errno, because errors are normal here. A wait fails if the word
+ * has changed, a signal came or the time is up. A wake may fail if the word's memory is freed. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     int saved = errno;
@@ -3378,8 +3379,9 @@ static void *wsqi_thread_main(void *arg) {
     return NULL;
 }
 
-/* A new thread has the signal mask of the thread that starts it. The host's signals are for the
- * host's threads, so workers block all signals except those of faults, SIGABRT and SIGPROF. */
+/* Blocks signals in this thread, which is about to start a worker, because the worker gets the mask
+ * of this thread. The host's signals are for the host's threads, so workers block all signals
+ * except those of faults, SIGABRT and SIGPROF. */
 static void wsqi_signals_block(wsqi_sigset *former) {
     static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
                                SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -3466,8 +3468,8 @@ static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
 
 /* ---- pages ---- */
 
-/* wsqi_pages_take is not used under the address sanitizer, which would not find the pointers in
- * these pages, and would report leaks. */
+/* wsqi_pages_take is not defined under the address sanitizer: the sanitizer does not look for
+ * pointers in these pages, and would report the memory that they point to as leaked. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WSQI_ASAN 1
@@ -3484,7 +3486,7 @@ static WSQI_UNUSED void *wsqi_pages_take(size_t size, size_t alignment) {
     size_t head = (size_t)(0 - (uintptr_t)raw) & (alignment - 1);
     if (head != 0) munmap(raw, head);
     munmap(raw + head + size, alignment - head);
-    int saved = errno; /* the caller may be inside a task */
+    int saved = errno; /* restored below: the caller may be inside a task */
     syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels reject it */);
     errno = saved;
     return raw + head;
@@ -3508,7 +3510,7 @@ static WSQI_UNUSED void wsqi_pages_give(void *pages, size_t size) { munmap(pages
 #define WSQI_CLOEXEC 0
 #endif
 
-/* Reads a small file as a string. False: it cannot be read. */
+/* Reads a small file as a string. False: the file is empty, or cannot be read. */
 static bool wsqi_file_read(const char *path, char *text, size_t size) {
     int cancel = wsqi_cancel_off();
     int file = open(path, O_RDONLY | WSQI_CLOEXEC);
@@ -3519,7 +3521,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
     return length > 0;
 }
 
-#define WSQI_GROUP_BYTES 4352 /* a line of /proc/self/cgroup: PATH_MAX, and 256 before the path */
+#define WSQI_GROUP_BYTES 4352 /* longest line of /proc/self/cgroup: PATH_MAX, 256 before the path */
 
 /* Returns the quota of one control group in cores, rounded up; 0: unlimited or unknown. Version 2
  * of control groups has one file with quota and period, version 1 has a file for each. */
@@ -3600,7 +3602,7 @@ static void wsqi_list_mark(const char *rest, uint32_t *places, unsigned count, u
 #define WSQI_LIST_BYTES 4096 /* the most that one file of /sys holds */
 
 /* Returns the first processor that shares the last-level cache of `cpu`, or 0 if that is unknown
- * (`cpu` may be offline). Level 2 counts for a core without a level-3 cache. */
+ * (`cpu` may be offline). If a core has no level-3 cache, its level-2 cache is the last one. */
 static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     char path[96];
     for (unsigned level = 3; level >= 2; level--) {
@@ -3612,7 +3614,7 @@ static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     return 0;
 }
 
-/* Adds to each processor's place the number of its node, in the upper 16 bits. */
+/* Adds to each processor's place the number of its NUMA node, in the upper 16 bits. */
 static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
     const char *rest = nodes;
@@ -3627,9 +3629,9 @@ static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     }
 }
 
-/* Stores the places (0: unknown) of the possible processors, at most `count`: each one's node, and
- * the first processor that shares its last-level cache. Returns how many places it has stored (some
- * of these processors may be offline), or 0 if the system does not say. */
+/* Stores the places of the possible processors, at most `count`. A place is [NUMA node:16 | first
+ * processor that shares the last-level cache:16]; a part that is unknown is 0. Returns how many
+ * places it has stored (some processors may be offline), or 0 if the system does not say. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     char text[WSQI_LIST_BYTES];
     const char *rest = text;
@@ -3684,7 +3686,7 @@ static unsigned wsqi_cpu_mask(void) {
 }
 
 /* How many processors this process may use: those in this thread's affinity mask, but no more than
- * the quotas of its control groups allow. This reads files, which takes 10 to 25 us. */
+ * the quotas of the process's control groups allow. This reads files, which takes 10 to 25 us. */
 static unsigned wsqi_cpu_count(void) {
     char group[WSQI_GROUP_BYTES];
     unsigned count = wsqi_cpu_mask();
@@ -3739,8 +3741,8 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
-/* A sleep lasts an hour at most; then the caller sleeps again. Some systems count the seconds of a
- * sleep in 31 bits. An hour is a guess: any time that fits into 31 bits would do. */
+/* Some systems count the seconds of a sleep in 31 bits. So a sleep lasts an hour at most; then the
+ * caller sleeps again. The hour is a guess: any number of seconds in 31 bits would do. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3796,14 +3798,15 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 /* ---- a mutex for rare events (Drepper 2004) ---- */
 /* The mutex is a word. 0: free; 1: held; 2: held, and perhaps other threads sleep on it. */
 
-/* After this many tries wsqi_take_awaited gives up, and wsqi_mutex_lock sleeps again. A guess. */
+/* After this many tries for a lock, wsqi_take_awaited gives up, and wsqi_mutex_lock sleeps again. A
+ * guess. */
 #ifndef WSQI_LOCK_TRIES
 #define WSQI_LOCK_TRIES 100
 #endif
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     /* Before its first sleep, a thread tries once; after a sleep, WSQI_LOCK_TRIES times. With only
-     * one try after a sleep, the thread could lose again and again to another that locks the mutex
+     * one try after a sleep, the thread could lose again and again to one that locks the mutex
      * every few us. (Rejected: as many tries before the first sleep, too. That is slower; see
      * bench/sim/README, "Figures".) */
     for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
@@ -3851,8 +3854,8 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     array->mask = capacity - 1;
     array->older = NULL;
     array->bytes = bytes;
-    /* All slots get a value here, because a thief with an old `top` may read a slot of a grown
-     * array into which nothing was copied. (The thief's compare-and-swap then fails.) */
+    /* All slots get a value here. wsqi_deque_grow copies only the queued items, and a thief with an
+     * old `top` may read another slot. (The thief's compare-and-swap then fails.) */
     for (uint64_t i = 0; i < capacity; i++) wsqi_store_init(wsqi_array_slot(array, i), NULL);
     return array;
 }
@@ -3900,7 +3903,7 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
 
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_own(&self->bottom);
-    /* D9: a thief has read its slot before the slot is reused. Pairs with D8. */
+    /* D9: a thief that moved top has read its slot, so that slot may be reused. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     WSQ_ASSERT("an item must not be NULL" && item != NULL);
@@ -3917,8 +3920,8 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    /* An old value of top does no harm, because top only grows. If the deque looks empty with it,
-     * it is empty. If it looks as if one item is left, the compare-and-swap below checks that. */
+    /* An old value of top does no harm, because top only grows. A deque that looks empty with an
+     * old top is empty. If one item seems to be left, the compare-and-swap below checks that. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
         /* D4: the owner sees a thief's new top, or the thief sees this bottom; else both could take
@@ -3963,9 +3966,10 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 /* ==========================================================================
  * >>shared: the worker and the pool, which the sections below have in common
  *
- * States. The brackets say what leads to a state:
+ * States. The brackets after a state say what leads to it:
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
- *             has queued it, and it runs again) -> done (its run ends, or a thread cancels it)
+ *             has queued it, and it runs again) -> done (its run returns WSQ_DONE, or a thread
+ *             cancels it)
  *   thread    at work -> searching -> idle (its permit sleeps) -> searching (it is woken with a
  *             permit, or wakes up by itself and takes a sleeping one) -> at work. Before it is
  *             idle, a searcher may linger: its permit sleeps, but S counts it as a searcher.
@@ -3976,10 +3980,12 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             wait, and may also be searching or idle there. An idle thread that wakes up by
  *             itself, and finds no permit asleep, runs only tasks that are pinned to it.
  *             A stand-in: coming (its thread is new) -> idle. See >>thread
- *   lease     vacant -> here (a thread enters) -> dismissed (if it is asked to leave) -> vacant
+ *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
+ *             leave: here -> dismissed -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
- *             during a drain) -> cancelling (the drain is over) -> over (a thread finds that no
- *             task is queued or in the middle of its run). In a child of fork(): forked
+ *             during a drain) -> cancelling (after the drain, if there is one) -> over (a thread
+ *             finds the pool still, and no task in the middle of its run). In a child of fork():
+ *             forked
  * ========================================================================== */
 
 /* A pool has at most this many workers, and as many stand-ins, because S counts idle threads in 16
@@ -3988,15 +3994,15 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 
 /* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
  * If none is free, a run from outside becomes a task, a nested run runs each job in its fork, and a
- * thread outside runs no tasks in its wait. A pool has WSQ_GUESTS more, for tasks inside a wait. */
+ * thread outside runs no tasks in its wait. Tasks inside a wait have WSQ_GUESTS other blocks. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* The counters of wsq_stats, without queue_depth. WSQ_NO_STATS turns off all but the first and the
- * last line. (wsq_pool_wait adds up `spawned` and `finished`; `run` shows other threads that a task
- * has begun.) */
+/* The counters of wsq_stats, without queue_depth. WSQ_NO_STATS turns off all counters except those
+ * in the first and the last line. (The pool itself needs the first line: wsq_pool_wait adds up
+ * `spawned` and `finished`, and by `run` other threads see that a task has begun.) */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -4008,7 +4014,7 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * tasks spawned by threads outside whose lane this is; + 1: closed */
+    wsqi_a64 outside; /* 2 * (tasks spawned by threads outside that use this lane), + 1 if closed */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, held mostly by consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
@@ -4022,12 +4028,12 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* One wait of a thread. Others find it by the address of what the thread waits for: a task, a
- * group, a future or the pool. They find a join's wait by the address of the joiner's block. */
+/* One wait of a thread. Other threads find the wait by the address of what the thread waits for: a
+ * task, a group, a future or the pool. They find a join's wait by the joiner's block. */
 typedef struct wsqi_wait wsqi_wait;
 
-/* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. (Measured in
- * bench/sim: with 16 lists `fib` on 128 cores is 3% slower; 256 lists gain nothing.) */
+/* The pool has 64 buckets: lists, each with a lock, of threads that wait or sleep in joins.
+ * (Measured in bench/sim: with 16 of them, `fib` on 128 cores is 3% slower; 256 gain nothing.) */
 #ifndef WSQI_BUCKET_BITS
 #define WSQI_BUCKET_BITS 6
 #endif
@@ -4043,9 +4049,9 @@ typedef struct wsqi_waiters {
  * most 8 lanes. A larger pool has a lane for every 8 workers, and at most WSQI_SHARES.
  * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
  * `incoming` to `ready` at every 64th spawn, and when it spawns several tasks in one call. A worker
- * moves tasks only while `ready` holds fewer than 64, because it is slow at that: the links are in
- * the spawning thread's cache, so a worker moves one task in the time of three spawns. (Figures:
- * bench/sim/README.) */
+ * moves tasks only while `ready` holds fewer than 64, because to move them is slow for a worker:
+ * their links are in the spawning thread's cache, so each move takes as long as three spawns.
+ * (Figures: bench/sim/README.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -4070,13 +4076,13 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* Notes about a worker, mostly by other threads. By `head` and `run` a thread sees, at a later
- * look, whether the worker has gone on since the note. */
+/* Notes about a worker, mostly by other threads. A thread that looks at the worker again later sees
+ * by `head` and `run` whether the worker has gone on since the note. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw only one task in the ring */
-    wsqi_a64 run;    /* others write: 1 + counters.run at a look at the slot; 0: it was empty */
+    wsqi_a64 run;    /* others write: 1 + counters.run at a look at the slot; 0: empty slot */
     wsqi_a32 robbed; /* thieves write: 1 while one of them takes tasks from the ring */
-    wsqi_a32 vain;   /* owner, thieves write: calls of wsqi_slot_tell since a thief took a task */
+    wsqi_a32 vain;   /* owner, thieves write: wsqi_slot_tell calls since a thief robbed the slot */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
@@ -4107,7 +4113,7 @@ typedef struct wsqi_futures {
 typedef enum wsqi_driving {
     WSQI_DRIVING_NOT,
     WSQI_DRIVING_WAIT,  /* the owner is inside the driver's wait */
-    WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
+    WSQI_DRIVING_EVENTS /* the driver's wait returned true; its dispatch is due, or running */
 } wsqi_driving;
 
 /* How a block is used. COMMON: a worker or stand-in uses its own block; or a guest's block serves
@@ -4119,15 +4125,15 @@ typedef enum wsqi_use {
     WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
 
-/* A worker, stand-in or guest: the start of its block, whose rest is its job stack. Members with
- * the word "owner" are only for the thread that uses the block. */
+/* The start of the block of a worker, stand-in or guest; the job stack fills the rest of the block.
+ * Only the thread that uses the block may access members with the word "owner". */
 struct wsqi_worker {
     wsqi_front front; /* the two traps, which fork and join read; see >>forkjoin */
     wsq_pool *pool;
-    bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
+    bool above;         /* this is a guest's block for tasks inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
     bool permit;        /* owner: it has a permit or, if it is a guest, S counts it as at work.
-                         * While the owner sleeps: it will have a permit when it is woken */
+                         * While the owner is idle: true, because its waker brings a permit */
     bool asks;          /* owner: it must check `permit` and `lease` before each task */
     uint32_t blocking;  /* owner: calls of wsq_block_begin that wsq_block_end has not ended */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
@@ -4144,8 +4150,8 @@ struct wsqi_worker {
     uintptr_t brief;      /* owner: the body of a loop that was short; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner: its ring overflowed; only in a pool with one worker. See
-                           * wsqi_order_keep */
+    bool spilled;         /* owner: its ring overflowed, so wsqi_order_keep is due; only in a pool
+                           * with one worker */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -4169,11 +4175,11 @@ struct wsqi_worker {
     uint32_t beside;  /* owner: how often in a row it woke up, for jobs, on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 from;    /* waker and owner write: 1 + processor of a waker that had jobs; or 0 */
-    wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
+    wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of ended leases) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* in a WSQ_LIFO pool: tasks spawned or woken here; the ring has the others */
-    wsqi_inject inbox; /* tasks pinned to this worker; until the pool stops, only it takes them */
+    wsqi_inject inbox; /* tasks pinned to this worker: it alone takes them, until the pool stops */
     wsqi_thread thread;
 };
 
@@ -4189,7 +4195,7 @@ enum {
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
     WSQI_TASK_NOTIFIED = 4, /* was woken, or cancelled while PENDING; the next run clears it */
-    WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears this */
+    WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears the bit */
     /* the task or a predecessor was cancelled: a run that sees this does not begin */
     WSQI_TASK_POISONED = 16,
     WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
@@ -4204,7 +4210,7 @@ enum {
 };
 
 typedef struct wsqi_timers {
-    /* no timer here is due before this time; WSQI_NEVER: no timer is set. Others read it */
+    /* no timer here is due before this time; WSQI_NEVER: no timer is set. All threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* guards all members but `pool`; see wsqi_lock */
     wsq_pool *pool;
@@ -4229,7 +4235,7 @@ typedef struct wsqi_seat {
 
 /* How near the blocks are to each other; see >>idle. Only `of_block` changes once workers run. */
 typedef struct wsqi_places {
-    bool matter;         /* two places differ, or the caller gave a topology */
+    bool matter;         /* two places differ, or wsq_config.topology is set */
     unsigned cpus;       /* the length of `of_cpu`; 0: `topology` is asked instead */
     uint32_t *of_cpu;    /* the place of each processor */
     wsqi_a32 *of_block;  /* the place of each block; its owner writes, rarely */
@@ -4256,9 +4262,9 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
-    wsqi_a32 started; /* stand-ins whose thread exists or is being made; the lock's holder writes */
-    wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
+    wsqi_a32 threads_made; /* blocks of workers and stand-ins; the holder of `lock` writes */
+    wsqi_a32 started; /* stand-ins whose thread exists or is being made; `lock`'s holder writes */
+    wsqi_a32 guests_made;  /* guests' blocks; the holder of `lock` writes */
     wsqi_a32 pump;         /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
@@ -4268,8 +4274,8 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
     wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
-    /* 0: no thread has had the driver yet. Else 4 * (1 + index of its last thread's block), + 1 if
-     * that thread still has it, or + WSQI_HEARD if that thread left after events. Taken by CAS */
+    /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block of the thread that took
+     * it last); + 1: the thread still has it; + WSQI_HEARD: it left after events. Taken by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
@@ -4281,13 +4287,13 @@ struct wsq_pool {
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
-    wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
+    wsqi_a64 *sleepers; /* a bit for each block, 1: idle. Set by the owner, cleared by its waker */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
-    wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
+    wsqi_a32 coming;    /* new stand-ins, not in S yet; they and `lock`'s holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* for threads outside; `lock` guards this and the next two */
     wsq_future *future_batches;  /* free batches of futures that no wsqi_futures holds */
@@ -4321,7 +4327,7 @@ static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
     return (state & WSQI_TASK_PHASE) == phase;
 }
 
-/* Is the task over without a run, because it was cancelled? */
+/* Is the task over because a cancel, and not its own run, ended it? */
 static inline bool wsqi_task_cancelled(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_DONE) && (state & WSQI_TASK_POISONED) != 0;
 }
@@ -4331,8 +4337,8 @@ static inline bool wsqi_task_live(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
-/* Returns the block with this index. It is filled, because the caller has read its index, or how
- * many blocks there are, with acquire (B1). */
+/* Returns the block with this index. The block is filled, because the caller has read this index,
+ * or the number of blocks, with acquire (B1). */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
