@@ -4373,15 +4373,15 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
-/* Returns the block with the index n - 1 if there is one and it is not `self`; else NULL. n is 0,
- * or 1 + the index of a block, as `lead` or a job's `thief` noted it, perhaps long ago. */
+/* Returns the block with the index n - 1 if there is one and it is not `self`; else NULL. n is the
+ * value of `lead` or of a job's `thief`, perhaps an old one: 0, or 1 + the index of a block. */
 static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     bool other = n != 0 && n - 1 != self->index && wsqi_block_known(self->pool, n - 1);
     return other ? wsqi_block(self->pool, n - 1) : NULL;
 }
 
-/* Returns the n-th existing block: first come the `made` blocks of workers and stand-ins (the
- * caller has read wsqi_threads_made), then those of guests. */
+/* Returns the existing block number n, from 0 on: the first `made` blocks are those of workers and
+ * stand-ins, then come those of guests. made: what the caller has read with wsqi_threads_made. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
@@ -4441,8 +4441,8 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* Is the calling thread, which has no queue in this pool, in a job that it took, or in a task that
- * it runs as a helper? If so, a shutdown waits for it, and it may spawn while the pool drains. */
+/* The calling thread has no queue in this pool. Does it now run a stolen job or, as a helper, a
+ * task? If so, a shutdown waits for the thread, and the thread may spawn while the pool drains. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
@@ -4544,7 +4544,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            A lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
  *            are older than unmarked tasks in `incoming`. Marked tasks in `incoming` were put back:
- *            they are older than all of `ready`, and go to its front. Consumers take from there.
+ *            they are older than all of `ready`, and go to its front, where consumers take tasks.
  * Writers:   incoming: producers push; the lock's holder takes all; a helper takes a lone task.
  *            outside, count: any thread, by read-modify-write. helped: any thread. The rest: the
  *            lock's holder.
@@ -4558,7 +4558,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline bool wsqi_is_marked(const void *item) { return ((uintptr_t)item & 1) != 0; }
 
-/* wsqi_lane_push writes this into an empty `incoming`. It says that the task is alone there. */
+/* Marks a task as alone in `incoming`, by its address + 2. wsqi_lane_push stores this there. */
 static inline void *wsqi_lone(wsq_task *task) { return (char *)task + 2; }
 
 /* The task of an item: marked, lone or plain. */
@@ -4657,7 +4657,7 @@ static inline uint32_t wsqi_thread_hash(void) {
     return (uint32_t)(wsqi_hash(wsqi_thread_key()) >> 32);
 }
 
-/* The global queue's lane for this thread: always the same, so that its tasks stay in order. */
+/* The global queue's lane for the calling thread: always the same, so its tasks stay in order. */
 static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
     return wsqi_share(pool, wsqi_thread_hash());
@@ -4668,8 +4668,8 @@ static void wsqi_helped_one(wsqi_inject *lane) {
     wsqi_store_hint(&lane->helped, wsqi_load_hint(&lane->helped) + 1);
 }
 
-/* Takes the oldest tasks, as a chain: at most `most`, and at most one worker's share (4 to 64).
- * NULL: none is here, or another thread holds the lock. *left returns how many stay in `ready`. */
+/* Takes a lane's oldest tasks, as a chain: at most `most`, and at most a worker's share of the lane
+ * (4 to 64). NULL: none is here, or the lock is taken. *left returns how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
@@ -4752,8 +4752,8 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
  * or is about to. POLLING: the same, in the driver's wait. */
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* Waits for the driver's events, for timeout_ns at most (0: only asks). Then `driving` says whether
- * there are any. The owner has the driver. */
+/* Waits at most timeout_ns for the driver's events (0: asks for them, and does not wait), and notes
+ * in `driving` whether there are any. The caller is the owner, and has the driver. */
 static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
     self->driving = WSQI_DRIVING_WAIT;
@@ -4762,7 +4762,7 @@ static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
 }
 
 /* The owner sleeps until another thread gives the token, or until the deadline (WSQI_NEVER: none).
- * It may also return for no reason, so every caller loops on a condition of its own. poller: the
+ * The sleep may end for no reason, so every caller loops on a condition of its own. poller: the
  * caller's block if the caller has the driver, and so sleeps in the driver's wait; else NULL. */
 static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
@@ -4780,7 +4780,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
 
 /* Gives the token, and wakes the parker's owner if it sleeps. Any thread may call this. */
 static void wsqi_unpark(wsqi_parker *parker) {
-    /* I2: what the parker's owner waits for is visible to it. Pairs with I1. */
+    /* I2: the parker's owner will see what it waits for. Pairs with I1. */
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
@@ -4793,22 +4793,22 @@ static void wsqi_unpark(wsqi_parker *parker) {
 struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self;   /* the worker whose queue this thread owns, or NULL */
-    bool inside;         /* the thread is in a task or job, for whose end a shutdown waits */
+    bool inside;         /* the thread is in a task or job, so a shutdown waits for the thread */
     bool blocked;        /* the thread has slept, or is about to */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
-    const void *key;     /* the address of the awaited object; in a join, of the worker's block */
+    const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
     const wsq_task *task;   /* the awaited task, or NULL */
     const wsq_group *group; /* the awaited group, or NULL */
     const wsq_job *job;     /* the stolen job that a join waits for; NULL: not a join */
-    uint64_t since;      /* when the wait began, or 0: not recorded. Under the bucket's lock */
+    uint64_t since;      /* when the wait began (0: not recorded); read under the bucket's lock */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* read by a shutdown; 1: the waiter is idle or off duty, or about to be */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;     /* the parker of a thread without a block */
-    wsqi_wait *next, **link; /* in the bucket's list; its lock guards them */
+    wsqi_wait *next, **link; /* in the bucket's list; the bucket's lock guards both */
 };
 
 /* A call says: look again (LOOK), or return, because the awaited end will never come (RELEASE). */
@@ -4846,7 +4846,7 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
 
 /* ==========================================================================
  * >>quiet: is anything left to do, and which threads may do it
- * Purpose:   finds the moment for which wsq_pool_wait and a shutdown wait: no task is left.
+ * Purpose:   finds the moment when no task is left. wsq_pool_wait and a shutdown wait for it.
  * Invariant: every task is counted as spawned before it can finish, and then once as finished, or
  *            as dropped if it was cancelled. A thread that may run or cancel tasks is on duty.
  * Writers:   counters: each worker its own. dropped, held, duty.threads: any thread, by
@@ -4899,15 +4899,15 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
 /* Calls the threads in wsq_pool_wait if no task can run any more. A thread does this after it has
  * changed a count that wsqi_pending or wsqi_stuck reads. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this thread sees the thread in wsq_pool_wait, or that thread sees the counts.
-     * Otherwise it would sleep although no task is left. Pairs with W5. */
+    /* W4: either this thread sees the waiter, which is in wsq_pool_wait, or the waiter sees the
+     * counts. Otherwise the waiter would sleep although no task is left. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_notify_quiet(pool);
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
  * guest. A thread that may have ended the last task does this before it begins or resumes a job.
- * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for the end of that. */
+ * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for this job. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* If there is no guest, the caller's job belongs to a task that has not ended, so the pool is
      * not quiet. During a wsq_run from outside S counts a guest. A thread that has stolen the
@@ -4920,9 +4920,9 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 static void wsqi_check_still(wsq_pool *pool, bool stopper);
 
 /* If the pool is stopping, waits until the pool's lock is free. A thread that wakes up or goes on
- * duty calls this, because the lock's holder may be in wsqi_check_still, and read the stacks of
- * threads that it found asleep. The caller has passed a full barrier (P4): either the caller sees
- * the pool stop, or wsqi_check_still sees the caller awake. */
+ * duty calls this, because the lock's holder may be in wsqi_check_still, where it reads the stacks
+ * of threads that it found asleep. The caller has passed a full barrier (P4): either the caller
+ * sees the pool stop, or wsqi_check_still sees the caller awake. */
 static void wsqi_woke(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
@@ -4932,7 +4932,7 @@ static void wsqi_woke(wsq_pool *pool) {
 /* The thread goes on duty: now it may run or cancel tasks. (If it already was, it counts twice.) */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
-    wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it on duty */
+    wsqi_fence_rmw(); /* P4: this thread sees the stop, or the shutdown sees the thread on duty */
     wsqi_woke(pool);
 }
 
@@ -4941,7 +4941,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: a thread that sees this one off duty sees what this one's tasks and cleanups did. Pairs
      * with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_fence_rmw(); /* P4: this thread sees the pool stop, or the shutdown sees it off duty */
+    wsqi_fence_rmw(); /* P4: this thread sees the stop, or the shutdown sees the thread off duty */
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_check_still(pool, false);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
@@ -4951,13 +4951,13 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * >>idle: threads that sleep, search, and wake each other
  * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
  * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as `sleepers`
- *            has bits. While S counts a searcher, a producer need not wake a thread, because the
- *            last thread that stops searching looks everywhere.
+ *            has bits set. While S counts a searcher, a producer need not wake a thread, because
+ *            the last searcher looks everywhere when it stops.
  * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
  *            The waker counts that thread as a searcher, clears its bit, and gives it the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
  *            to notify for each woken task (Tokio tried it: messages were 30% slower); to add 0 to
- *            S as the barrier, which writes a shared line at each spawn (bench/README, "Tried").
+ *            S in place of a fence: each spawn then writes a shared line (bench/README, "Tried").
  *
  * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
  * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
@@ -4967,16 +4967,16 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
  *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
- *   wsqi_idle_take            a waker turns idle threads and sleeping permits into searchers
+ *   wsqi_idle_take            a waker turns idle threads, each with a permit, into searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *   wsqi_linger               a searcher's permit sleeps while the thread goes on looking
  *   wsqi_guest_run            a guest from outside comes, or leaves
- *   wsqi_joiner_mark          a thread sleeps in a join with its permit
+ *   wsqi_joiner_mark          a thread sets JOINED, before it sleeps in a join with its permit
  *   wsqi_joiners_ask          a thread clears JOINED, and calls all joiners, for a permit
  *
- * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
- * thread is obliged to notify. To notify, the thread passes a full barrier and reads S, in
+ * NOTIFICATIONS. While a task is queued and S counts a sleeping permit, S also counts a searcher,
+ * or a thread is obliged to notify. To notify, the thread passes a full barrier and reads S, in
  * wsqi_pass_on or in a function whose name begins with wsqi_notify, before it does anything of
  * unknown length. A thread is obliged if it has queued, stolen or moved tasks. A thread that stops
  * searching, gives its permit back, or becomes idle is obliged, too, if no other thread searches.
@@ -4986,11 +4986,11 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
  *            wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back
  *            and wsqi_tombstones_sweep oblige their callers;
- *   nobody:  no thread must notify for wsqi_group_down and wsq_group_then, whose tasks wait for a
+ *   nobody:  no thread need notify for wsqi_group_down and wsq_group_then, whose tasks wait for a
  *            group; for wsqi_cancel_lane, whose tasks are cancelled; and for wsqi_take_turn, which
  *            moves tasks of a pool's only worker;
- *   sometimes: no notify comes from wsqi_notify_pushed if an older task lies in the queue, whose
- *            push has notified; from wsqi_requeue for a task that the worker runs next; from
+ *   sometimes: no notify comes from wsqi_notify_pushed if an older task lies in the queue, because
+ *            its push has notified; from wsqi_requeue for a task that the worker runs next; from
  *            wsqi_take_global and wsqi_take_lane while the worker searches, because it notifies
  *            when it stops; from wsqi_slot_put while a thread watches the slots; and from a worker
  *            that is alone in its pool.
@@ -5008,8 +5008,8 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* ---- places ---- */
 
-/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. POLLS is for
- * the sleeper with the driver, woken last because another thread must then take the driver. */
+/* How far apart two workers' places are: 0: one cache, 1: one NUMA node, 2: neither. POLLS: for the
+ * sleeper with the driver. It is woken last, because another thread must then take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -5035,14 +5035,15 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* other threads read it; a store is slow */
+    wsqi_a32 *word = &places->of_block[self->index]; /* others read it, so a store is slow */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears one bit and returns its number, or -1 if all are clear. It prefers the blocks nearest to
- * `self` (NULL: all are equally near), then the lowest bit. The block that has the driver is last.
- * So mostly the same sleepers are woken, and their caches stay warm. (Rejected: to wake each
- * sleeper in its turn, which was slower; bench/README, "Figures".) */
+/* Clears one set bit and returns its number, or -1 if none is set. A bit stands for a block: the
+ * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. The
+ * block that has the driver comes last. So mostly the same sleepers are woken, and their caches
+ * stay warm. (Rejected: to wake all sleepers in rotation, which was slower; bench/README,
+ * "Figures".) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -5068,7 +5069,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
 
 /* Wakes one sleeper. In S the caller has already made one idle thread a searcher. Each sleeper sets
  * its bit before S counts it as idle, so in the end the loop finds a bit. lead: the block that has
- * the work (NULL: the caller's, if any). from: the sleeper's new `from`; 0: not woken for jobs. */
+ * the work (NULL: the caller's, if any). from: for jobs 1 + the caller's processor; else 0. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -5083,9 +5084,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from
     wsqi_unpark(&sleeper->parker);
 }
 
-/* In S, turns up to n idle threads, each with a sleeping permit, into searchers. Leaves `spare`
- * permits asleep, and lets S count at most `most` searchers. Returns how many threads it turned:
- * the caller must wake that many with wsqi_wake_one. */
+/* Takes up to n idle threads, each with a sleeping permit, out of S, and counts them as searchers
+ * there. Leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many
+ * threads it took: the caller must wake that many with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -5101,8 +5102,9 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
- * then takes one. The caller has changed S to `s`, and passed a full barrier. (Without stand-ins,
- * this calls only for the first surplus permit: if no thread took that, none takes a second.) */
+ * then takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is
+ * 0, only the first permit too many leads to a call: if no thread took that one, none takes a
+ * second.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -5131,9 +5133,9 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I8: as above */
 }
 
-/* If JOINED is set, clears it, and calls all joiners. A joiner that sleeps again with a permit sets
- * JOINED again. A joiner without a permit uses this function after a call, which may have been for
- * a permit. wsqi_joiner_ask uses it if no joiner has its bit set. */
+/* If JOINED is set, clears JOINED, and calls all joiners. A joiner that sleeps again with a permit
+ * sets JOINED again. If a joiner that has no permit is called, it uses this function, because the
+ * call may have been for a permit. wsqi_joiner_ask uses it if no joiner has its bit set. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
@@ -5149,7 +5151,7 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
 
 /* If no permit sleeps, no thread searches, and JOINED is set, calls a joiner, so that the joiner
  * gives its permit back. (If no joiner has its bit set, wsqi_joiners_ask clears JOINED.) Any thread
- * calls this for a queued task, and the watcher for a due timer or a full slot. */
+ * calls this for a queued task; the watcher also calls it for a due timer or a full slot. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -5173,7 +5175,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
     /* A searcher will see the task. If S counts none, a thread must take a sleeping permit, or, if
-     * JOINED is set, a joiner must give its own. (JOINED is the bit above the sleeping permits.) */
+     * JOINED is set, a joiner must give its own. (JOINED is the bit above the count of sleeping
+     * permits, so one comparison tests both.) */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -5193,8 +5196,8 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
 
 /* Is there no other worker or stand-in that the calling worker could wake? Relaxed: a lone worker
  * starts the second thread itself, before it blocks, so it sees the new count. (If the start fails,
- * another thread may start one later. While this worker still reads the old count, it does not
- * notify, so queued tasks wait until its own task waits or ends.) */
+ * another thread may start a stand-in later. Until this worker reads the new count, it does not
+ * notify, so the tasks in its queue wait until the task that it runs waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -5243,7 +5246,8 @@ static inline void wsqi_steal_request(wsqi_worker *worker) {
         wsqi_store_hint(&worker->front.join_trap, WSQI_TRAP_SET);
 }
 
-/* A worker's range, [bottom:32 | top:32]: its public jobs; see >>forkjoin. */
+/* A worker's `range`, [bottom:32 | top:32]: its public jobs are in the entries top to bottom - 1 of
+ * its job stack; see >>forkjoin. */
 static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
 }
@@ -5266,8 +5270,8 @@ enum { WSQI_WAKES = 4 };
  * woken. Both were slower (bench/sim/README, "Figures"). */
 enum { WSQI_TAKEN = 2 };
 
-/* Returns a worker that has a public job, or NULL. On the way it asks each worker without one to
- * publish a job. The caller has passed a full barrier. */
+/* Returns the first worker that it finds with a public job, or NULL. It asks each worker that it
+ * finds without one to publish jobs. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
@@ -5281,10 +5285,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Returns how many queued tasks it finds, first in all lanes, then at up to `most` workers: the
- * caller, the worker from which the caller stole last, and those with the next indexes. Stops when
- * it has found two workers with tasks, and at least 2 * WSQI_WAKES tasks. where: returns these two
- * workers, or NULL. If there is no watcher, a full LIFO slot, a timer and a free driver count as
- * tasks, too. Relaxed: the caller's barrier orders this. */
+ * caller, the worker from which the caller stole last, and the workers with the next indexes. Stops
+ * when it has found two workers with tasks, and at least 2 * WSQI_WAKES tasks. where: returns these
+ * two workers (NULL: not found). If there is no watcher, each full LIFO slot counts as a task, and
+ * so does a set timer or a free driver. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5343,9 +5347,9 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     bool wakes = wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
-    /* Each worker in a parallel loop publishes one job at a time, and a searcher may take the job
-     * of any of them. If fewer than half of the awake threads search, the searchers are added here,
-     * so that a sleeper is woken for each job of `worker`. */
+    /* Each worker in a parallel loop publishes one job at a time, and the searchers may take jobs
+     * of other workers. So if fewer than half of the awake threads search, the number of
+     * searchers is added here, so that a sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
@@ -5358,14 +5362,14 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* A thread that stops searching looks for tasks at up to this many workers. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* For each piece of work that takes this long, one more sleeper is woken. A guess: the time of a
- * call that wakes a thread, and the time until that thread runs. */
+/* One sleeper is woken for queued tasks, and one more for each WSQI_WAKE_NS that they will take. A
+ * guess: the time of the call that wakes a thread, plus the time until that thread runs. */
 #define WSQI_WAKE_NS 10000u
 
 /* Returns how many sleepers are worth a wake-up for `amount` tasks, if these take as long as the
- * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS. A caller without a queue
- * does not know how long tasks take, so it counts one sleeper for each task. (One sleeper is enough
- * for progress: it wakes others in its turn, so an unexpectedly long task delays no other.) If
+ * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS that they take in all. A
+ * caller without a queue does not know how long tasks take, so the result is `amount`. (One sleeper
+ * is enough for progress: it wakes others, so an unexpectedly long task delays no other task.) If
  * tasks are left although many threads are awake, the tasks probably take longer than expected, so
  * the caller wakes more. Otherwise 64 sleepers would be woken one after the other. */
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
@@ -5378,15 +5382,15 @@ static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
 }
 
 /* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it starts
- * a stand-in, or asks a joiner for its permit. Returns whether it woke one. The caller has passed a
- * full barrier. */
+ * a stand-in, or asks a joiner for its permit. Returns whether it woke a sleeper. The caller has
+ * passed a full barrier. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
     amount = wsqi_worth_waking(pool, amount);
-    /* A searcher will do instead of one sleeper. But if several are worth a wake-up, all are woken:
-     * the present searchers may take other tasks, so they are counted in addition. */
+    /* If one sleeper is worth a wake-up, a searcher that S counts takes its place. If several are,
+     * all are woken: the present searchers may take other tasks, so their number is added. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5424,8 +5428,9 @@ static void wsqi_search_begin(wsqi_worker *self) {
     /* The last thread to run dry checks whether the pool is quiet. This thread is the last if all
      * other permits sleep or belong to searchers: a permit in use belongs to a thread with work,
      * which comes here later. (In a caller_runs pool one thread acts for all workers, so it always
-     * checks.) But that thread may be in a guest's job, for which wsq_pool_wait must not wait. So
-     * if there are guests, a thread that has finished tasks since its last search checks, too. */
+     * checks.) But a thread with work may be in a guest's job, and wsq_pool_wait must not wait for
+     * the job. So if there are guests, a thread that has finished tasks since its last search
+     * checks, too. */
     if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
@@ -5453,11 +5458,12 @@ static void wsqi_search_end(wsqi_worker *self) {
  * >>sleep: a worker that found nothing
  * Purpose:   the worker sleeps until another thread wakes it, and then searches.
  * Invariant: at most one sleeper, the watcher, wakes up by itself: to fire timers, to take tasks
- *            from the slots of workers that are in a long task, and to take a free driver. (Others
- *            do so only after park_timeout_ns, or at the time-out of a wait.) No watcher is needed
- *            while all slots are empty, no timer is set, and a thread has the driver. A sleeper has
- *            its bit set, or is being woken. If a pool has a driver and S counts a sleeper, then a
- *            thread has the driver, or searches, or the watcher looks within WSQI_WATCH_NS.
+ *            from the slots of workers that are in a long task, and to take a free driver. (Other
+ *            sleepers wake up by themselves only after park_timeout_ns, or when a wait times out.)
+ *            No watcher is needed while all slots are empty, no timer is set, and a thread has the
+ *            driver. A sleeper has its bit set, or is being woken. If a pool has a driver and S
+ *            counts a sleeper, then a thread has the driver, or searches, or the watcher looks
+ *            within WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
  *            its own.
@@ -5468,9 +5474,9 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u   /* the watcher looks at slots, not only for timers */
-#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due; the watcher may wait for a permit */
+#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due; maybe the watcher waits for a permit */
 
-/* Makes the watcher look again. If no thread watches, wakes an idle thread to do so. The caller has
+/* Makes the watcher look again. If there is none, wakes an idle thread instead. The caller has
  * filled a slot, set a new first timer, left the driver or put a permit to sleep, and then read
  * `watcher`. I11: this thread sees a sleeper in S, or the sleeper sees the change, and watches. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
@@ -5517,18 +5523,19 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        /* I10: this thread sees a full slot, or the slot's owner wakes it. Pairs with I11. */
+        /* I10: either the watcher sees the slot full, or the slot's owner sees this store, and
+         * wakes the watcher. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher |= WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: if a thread set a timer and saw no watcher, this load sees it. Pairs with I11. */
+    /* I10: if a thread set a timer and saw no watcher, this load sees the timer. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
-        /* A timer is due. If no permit sleeps, a working thread fires it in its turn, and the
-         * watcher waits for a permit. I10: this thread sees the sleeping permit, or the thread that
-         * put it to sleep makes the watcher look again. Pairs with I11. */
+        /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
+         * and the watcher waits for a permit. I10: the watcher sees the sleeping permit, or the
+         * thread that put the permit to sleep makes the watcher look again. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) timer = now + WSQI_WATCH_NS;
@@ -5563,9 +5570,9 @@ static bool wsqi_driver_take(wsqi_worker *self) {
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* Dispatches the events, if any, and gives the driver up. The owner is awake and has the driver.
- * Tasks that it wakes here go into its queue, in order, or, if it has no permit, into the global
- * queue. An owner with a permit is a searcher, so it wakes others when its search ends. */
+/* Calls the driver's dispatch if there are events, and gives the driver up. The owner is awake and
+ * has the driver. The tasks that dispatch wakes go into the owner's queue, in order, or, without a
+ * permit, into the global queue. With a permit the owner is a searcher, so it notifies later. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5592,8 +5599,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 /* ---- sleeping ---- */
 
 /* An idle owner wakes itself, with a permit if one sleeps. As a waker does, it first takes an idle
- * thread, and that permit, out of S, and then claims the bit of an idle thread: its own. If another
- * thread has claimed that bit, to wake the owner, the permit goes to one more idle thread. */
+ * thread, and that permit, out of S, and then clears the bit of an idle thread, here its own. If a
+ * waker has already cleared that bit, to wake the owner, the permit goes to another idle thread. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
@@ -5614,8 +5621,8 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* Notes which task the owner of each full slot runs. Sets `robs_slots` if an owner has begun no
- * task since a thread last noted that. */
+/* Notes, for each full slot, how many tasks the slot's owner has begun. Sets `robs_slots` if the
+ * last note, perhaps by another thread, has the same number: then that owner is in a long task. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
@@ -5627,8 +5634,9 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up, so it looks. It takes a free driver. If a timer is due, or a slot may
- * be robbed, it wakes itself with a sleeping permit or, if there is none, asks a joiner for one. */
+/* The watcher's time is up, so it looks. It takes the driver if that is free. If a timer is due, or
+ * a slot may be robbed, it wakes itself with a sleeping permit, or, if no permit sleeps, asks a
+ * joiner for one. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -5705,13 +5713,13 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_hint(&self->from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    /* In a pool without own threads this thread is the user's, so its affinity mask stays. */
+    /* In a pool that starts no threads this one is the user's, so its affinity mask stays. */
     bool moves = self->beside >= 2 && (self->beside & (self->beside - 1)) == 0;
     if (moves && wsqi_own_threads(&self->pool->config) != 0) wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a worker that wakes a task notifies. A guess: the woken task
- * waits until the running one ends, often for the 5 us that it takes to wake an idle thread. */
+/* If tasks take this long on average, a worker that wakes a task notifies. A guess: otherwise the
+ * woken task waits for the running one, often as long as a thread takes to wake up, 5 us. */
 #define WSQI_SLOT_NS 3000u
 
 /* Sets wake_slot: 0 if the owner has no permit, lifo_cap is 0, tasks take long, or a hook hears of
@@ -5735,9 +5743,9 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 
 /* The owner is about to sleep. It takes the driver, if that is free, in four cases: it had the
  * driver last, it has run a task since its last sleep, all permits sleep (s: the value of S), or
- * one thread sleeps for all workers (caller_runs). Otherwise the driver stays free for its last
- * thread, which mostly comes back soon. If another thread took the driver each time, each event
- * would cost the wake-up of that thread. */
+ * one thread sleeps for all workers (caller_runs). Otherwise the driver stays free for the thread
+ * that had it last, which mostly comes back soon. If another thread took the driver each time, each
+ * event would cost the wake-up of that thread. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5777,7 +5785,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* First, as wsqi_pass_on wakes a thread for a timer, slot or driver that no thread watches. */
+    /* These two come first: wsqi_pass_on wakes a thread if a timer, slot or driver is unwatched. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5786,7 +5794,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_fence_sc();
         if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* a permit sleeps, or JOINED */
         /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And after this, a
-         * thread that forks its first job sees that this one wants jobs, and publishes the job. */
+         * thread that forks its first job sees that a thread wants jobs, and publishes the job. */
         wsqi_fence_sc();
         wsqi_check_still(pool, false);
     }
@@ -5801,11 +5809,11 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* If the pool is over, this thread may still have its bit, and S may count it: undo both. */
+    /* If the pool is over, the thread's bit may still be set, and S may count it: undo both. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    /* P4: this thread sees the stop, or is seen awake. I6: wsqi_notify_tasks sees the tasks. */
+    /* P4: this thread sees the stop, or is seen awake by the shutdown. I6: for wsqi_notify_tasks */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
