@@ -8653,15 +8653,17 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * >>wait: one wait, of any thread, for anything
  * Purpose:   a thread that waits lets another one work in its place, or runs tasks itself, or only
  *            sleeps.
- * Invariant: a waiting thread enters its bucket (a list in the pool), then marks the awaited
- *            object's word, then looks whether the wait is over, then sleeps until it is called.
- *            A bucket knows objects by address only, so no thread touches a task that is gone.
- * Writers:   a wait: its thread; its links and parker: under the bucket's lock. called: any thread.
+ * Invariant: a waiting thread enters its bucket (a list in the pool), and marks the awaited task,
+ *            group or job (in wsq_pool_wait it counts itself instead). Then it looks whether the
+ *            wait is over, and sleeps until it is called. A bucket knows objects by address only,
+ *            so no thread touches a task that is gone.
+ * Writers:   a wait's links: the holder of the bucket's lock. `parker`: the waiting thread, under
+ *            that lock. `called`: any thread. All else: the waiting thread.
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* On one stack at most DEPTH waits run tasks, one inside the other (fewer if the stack has less
- * than BYTES for each); deeper waits only sleep. A wait itself takes about 600 bytes. Guesses. */
+/* On one stack at most WSQI_WAIT_DEPTH nested waits run tasks, and fewer if the stack has less than
+ * WSQI_WAIT_BYTES for each. Deeper waits only sleep. (A wait takes about 600 bytes.) Guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -8690,9 +8692,9 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* Enters the wait's bucket, so that others call this thread, and clears an earlier call. So the
- * caller must now look whether the wait is over. True: a shutdown ends the wait, which would last
- * for ever. */
+/* Enters the wait's bucket, so that other threads can call this one, and clears an earlier call. So
+ * the caller must look whether the wait is over. True: the earlier call came from a shutdown, which
+ * ends this wait because it would last for ever. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8709,8 +8711,8 @@ static bool wsqi_wait_listen(wsqi_wait *wait) {
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
-/* Lets the thread sleep on this parker. It must check wsqi_wait_called after this, because an
- * earlier call may have given its token to the former parker. */
+/* From here on the thread sleeps on this parker. Before it sleeps, it must check wsqi_wait_called,
+ * because a call that came earlier gave the token to the former parker. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
@@ -8721,8 +8723,8 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* Reports BLOCK or UNBLOCK to the pool in whose task or wsq_run the thread waits. This is mostly
- * wait->pool. A thread that is in no pool reports nothing. */
+/* Reports BLOCK or UNBLOCK to the pool in which the thread runs a task or a wsq_run now. This is
+ * mostly wait->pool. A thread that is in no pool reports nothing. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -8742,8 +8744,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* Takes a guest or helper off duty before it sleeps in a wait. A shutdown waits until S counts as
- * many idle threads as are on duty, but S never counts a guest or helper as idle. */
+/* Takes a guest or helper off duty before it sleeps in a wait. On duty it would hold up a shutdown,
+ * which waits until all threads on duty are idle: S never counts guests and helpers as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 in wsqi_duty_end follows. */
@@ -8778,7 +8780,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
             /* The thread yields, because the worker that it waits for may need this processor. But
              * the thread may get the processor back late. So in a wait with a deadline it does not
-             * yield, and on one processor it then does not even look. */
+             * yield, and if the pool can use only one processor, it does not even look. */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
@@ -8821,18 +8823,18 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (first->searching) wsqi_search_end(first); /* this thread may act as another worker */
+        if (first->searching) wsqi_search_end(first); /* next it may act as another worker */
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
     }
     wsqi_pump_leave(pool);
 }
 
-/* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (In a wait
- * without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.) The
- * thread runs tasks that are pinned to it, because no other thread may. It runs other tasks only if
- * it keeps its permit, and in a join it runs no task. In a cancelling shutdown a thread in a task
- * or job cancels tasks that it finds. */
+/* One round of a wait: the thread runs one task; or it sleeps, at most until its deadline. (In a
+ * wait without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.)
+ * The thread runs tasks that are pinned to it, because no other thread may. It keeps its permit if
+ * no other thread could use that, and only then it runs other tasks. In a join it runs no task. In
+ * a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8864,10 +8866,10 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* no outer wait is put back: it found a task, and searches no more */
+    self->wait = NULL; /* not the outer wait: that has found its task, and looks for none now */
     self->wait_depth--;
-    /* A thread that found nothing sleeps. (If it is no searcher, it lost its permit in a stolen
-     * job, and the next round follows as after a task.) */
+    /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
+     * its permit there. Then it does not sleep yet: the next round follows, as after a task.) */
     if (!ran && !pinned && self->searching) wsqi_sleep(self, wait);
 }
 
@@ -8931,8 +8933,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* The owner has taken `item`, the oldest of its ring. This puts the awaited tasks among the next
- * `most` items in front of all others, which keep their order. Returns how many are awaited. */
+/* The owner has taken `item`, the oldest of its ring; `item` is not awaited. This gives the ring a
+ * new order: first the awaited tasks among the next `most` items; then `item` and all others, in
+ * their former order. Returns how many awaited tasks come first. */
 static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *task,
                                const wsq_group *group, size_t most) {
     void *first[2] = {NULL, NULL}; /* two chains of items: [0] awaited tasks, [1] others */
@@ -8958,11 +8961,11 @@ static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *ta
     return count;
 }
 
-/* Takes the awaited task, or one of the awaited group, out of the owner's slot or queue; or returns
- * NULL. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks of the
- * ring that are not awaited stay there, in their order; *left returns how many remain to be
- * checked. A task in the slot that is not awaited moves to the queue, because the owner is about to
- * block. */
+/* Takes the awaited task, or a task of the awaited group, out of the owner's slot or queue. NULL:
+ * there is none. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks
+ * of the ring that are not awaited stay there, in their order; *left returns how many tasks the
+ * next call must look at. A task in the slot that is not awaited moves to the queue, because the
+ * owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8983,7 +8986,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
 }
 
 /* Runs the awaited tasks of the worker's own slot and queue, each once, before the worker blocks.
- * Notifies, because others may have missed other tasks while wsqi_take_back moved them. */
+ * Notifies, because searchers may have missed the other tasks while wsqi_take_back moved those. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring);
@@ -8999,8 +9002,8 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 enum { WSQI_REACH = 8 };
 
 /* Takes the task for a helper, without the lane's lock, if the task is alone in the lane's
- * `incoming`. (Rejected: to take it with older tasks, and put these back. Meanwhile they are in no
- * queue, and younger tasks overtake them.) */
+ * `incoming`. (Rejected: to take it together with older tasks, and then put those back. Meanwhile
+ * the older tasks are in no queue, and younger tasks overtake them.) */
 static bool wsqi_take_lone(wsqi_inject *lane, wsq_task *task) {
     void *lone = wsqi_lone(task);
     /* G2: what the task's spawn wrote is visible. Pairs with G1. Failure: it is not there alone. */
@@ -9057,19 +9060,19 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
         if (next == NULL) return;
         wsqi_step_nested(self, next, floor);
     }
-    /* The helper lost its permit in a wait, and may have queued tasks since. In a pool with one
-     * thread (wsqi_alone) it has not notified for these, so it does now. */
+    /* If the helper lost its permit in a wait, it may have queued tasks since. In a pool with one
+     * thread it did not notify for them (wsqi_alone), so it does now. */
     if (!self->permit) wsqi_notify(self->pool);
 }
 
 /* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
  * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a guest's block. If
- * one of these tasks waits in turn, the thread helps in that wait, too. It does not help unless
- * pool->helped is set: not in a WSQ_LIFO pool or one without own threads, nor if tasks may need
- * what only these threads have: a larger stack, or what a START hook has set up. (Rejected: after
- * 16 waits for single tasks, the thread's spawns wake no worker. A task without a wait then lay
- * beside idle workers for 0.5 ms. Also rejected: to turn pthread_cancel off here. A spawn and its
- * wait then take 60, not 52 ns.) */
+ * one of these tasks waits in turn, the thread helps in that wait, too. No thread helps in a
+ * WSQ_LIFO pool or in one without own threads, nor if tasks may need what only the pool's own
+ * threads have: a larger stack, or what a START hook has set up. pool->helped says all that.
+ * (Rejected: after 16 waits for single tasks, the thread's spawns wake no worker. A task without a
+ * wait then lay beside idle workers for 0.5 ms. Also rejected: to turn pthread_cancel off here. A
+ * spawn and its wait then take 60, not 52 ns.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -9111,15 +9114,16 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group, so its last task's end calls this thread. False: the caller must look again. */
+/* Marks the group, so that the thread that ends its last task calls this one. False: the caller
+ * must look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
     return word >= WSQI_GROUP_TASK && wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
-/* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: task
- * or group was cancelled, or the pool has stopped, so that no thread will end it. */
+/* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: the
+ * task or group was cancelled, or the pool stops and no thread will end it any more. */
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -9194,13 +9198,13 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  * Purpose:   runs a function call as a task, and keeps the result. The caller needs no struct.
  * Invariant: a future of wsq_submit is OPEN, not POISONED, until one thread claims it, in one of
  *            three ways. A worker that takes the future out of a queue clears OPEN, and calls the
- *            function. A worker that waits with the handle sets POISONED, and calls the function in
- *            its wait; the future is then never DONE, because no other thread waits for it. A
- *            thread that cancels the future sets POISONED, and clears OPEN. The queue's entry and
+ *            function. A worker in wsq_future_get sets POISONED, and calls the function in its
+ *            wait; the future is then never DONE, because no other thread waits for it. A thread
+ *            that cancels the future sets POISONED, and clears OPEN. The future's queue entry and
  *            the handle have a reference each; when both are given back, the future is free. A
  *            worker keeps at most two batches of free futures.
- * Writers:   references: any thread. result: the thread that claimed the future. A list of free
- *            futures: its worker, or the holder of the pool's lock.
+ * Writers:   references: any thread. result: the thread that claimed the future. A worker's list of
+ *            free futures: the worker. The pool's lists of them: the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -9350,13 +9354,13 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Cancels the future, to which the caller has a reference. False: it was claimed before. */
+/* Cancels the future. The caller has a reference to it. False: it was claimed before. */
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
     /* Adds a reference, which wsqi_future_end gives back. Without this reference, other threads
      * could free the future as soon as it is done, while wsqi_future_end still uses it. Relaxed:
-     * until the future is done, the caller's reference exists. */
+     * the caller's reference is not given back before the future is done. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -9439,7 +9443,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
 }
 
 /* Wakes a second thread, if S counts one searcher, which may still be waking up, and all other
- * permits sleep. A thread outside calls this after a wsq_go, if the lane's `incoming` held another
+ * permits sleep. A thread outside calls this after a wsq_go, if its lane's `incoming` held another
  * task already. So two threads wake up at the same time, not one after the other. Other spawns do
  * not call this, because their thread often waits for the task, and then runs it itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
@@ -9482,11 +9486,11 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* The future is freed before `go` runs, so that a wsq_go in it can use the future again. But if
-     * a hook gets TASK_END, which reports the future's address, it is freed only after `go`. */
+    /* The future is freed before `go` runs, so that a wsq_go in `go` can use it again. But a hook
+     * for TASK_END gets the future's address: if there is one, the future is freed after `go`. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    /* A wsq_submit in `go` may get this future again, and `go` may wait for it. wsqi_task_below
-     * must not take it for the running task then, so from here on the frame names no task. */
+    /* A wsq_submit in `go` may get this future again, and `go` may wait for it. Then
+     * wsqi_task_below must not say that the future runs, so from here on the frame has no task. */
     if (!hooked) wsqi_local(wsq_pool_of(ctx))->frame.task = NULL;
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
@@ -9524,8 +9528,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Calls the function of a future that the owner has claimed, in the middle of a task. No thread
- * waits for the future, but wsq_future_then may have set a task to start when it ends. */
+/* The owner, in the middle of a task, calls the function of a future that it has claimed. No thread
+ * waits for the future, but wsq_future_then may have named a task that starts at its end. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
@@ -9539,15 +9543,15 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Claims the future for a worker that waits with the handle, and calls its function here. False:
- * another thread has claimed it. If the next entry of the worker's queue may be the future's, this
- * first tries to take the entry out. *whole returns true if both the entry was taken and the claim
- * worked: then only the handle refers to the future. */
+/* Claims the future for a worker in wsq_future_get, and calls the future's function. False: another
+ * thread has claimed it. If the next entry of the worker's queue may be the future's, this first
+ * tries to take that entry out. *whole returns true if the entry was taken and the claim succeeded:
+ * then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        if (*whole) { /* no notify: the slot's task came behind the future, whose push notified */
+        if (*whole) { /* no notify: the slot's task went behind the future, whose push notified */
             bool ours = wsqi_future_claim(future, true); /* false: a thread has cancelled it */
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future); /* gives the entry's reference back */
@@ -9560,8 +9564,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     if (!wsqi_future_claim(future, true)) return false;
     wsqi_future_call(self, future);
     /* The future's entry stays in the queue as a tombstone. No thread runs or reports it. A purge
-     * reads all entries. So the worker purges only when it has left half a ring of tombstones, and
-     * at least half as many tombstones as the global queue's first lane has entries. */
+     * is slow, because it reads all entries. So the worker purges only when it has left at least
+     * half a ring of tombstones, and half as many as the global queue's first lane has entries. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9625,9 +9629,9 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * >>forkjoin: the job stack
  * Purpose:   a fork and its join cost about as much as a call; thieves get jobs when they come.
  * Invariant: the entries [top, bottom) of `range` are public, oldest first; the owner alone uses
- *            [bottom, context). A fork compares the context with the fork trap, and a join with the
- *            join trap, to see whether to take its slow path. The owner sets the join trap to the
- *            address of entry `bottom`, and the fork trap to that of the last entry. To ask for
+ *            [bottom, context). A fork takes its slow path if its entry is at or above the fork
+ *            trap, and a join if its entry is below the join trap. The owner sets the join trap to
+ *            the address of entry `bottom`, and the fork trap to that of the last entry. To ask for
  *            public jobs, a thief sets the join trap to WSQI_TRAP_SET, and the fork trap to NULL.
  *            Then forks and joins are slow, as long as a worker is idle and no job is public.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. Traps:
@@ -9663,9 +9667,9 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #endif
 
 /* Publishes jobs of the owner, because a thief has set the traps, or the owner has moved `bottom`.
- * Then the traps point to entries again. If a thread is free for jobs, all private jobs become
- * public; otherwise half of them do, so that the next thief need not wait. The entries below `top`
- * hold the jobs that are not joined yet. */
+ * Makes the traps point to entries again. If a thread is free for jobs, all private jobs become
+ * public; otherwise half of them do, so that the next thief need not wait. top: the entry after the
+ * newest job that is not joined yet (not the `top` of `range`). */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
@@ -9689,8 +9693,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* If a thread wants jobs and no job is public, the traps are set again here. But a searcher, if
-     * S counts one, sets the traps itself, at the latest when it stops searching. */
+    /* If a thread wants jobs and no job is public, the traps are set again here, unless S counts a
+     * searcher: that thread sets them itself, at the latest when it stops searching. */
     if (WSQI_PUBLISH_ALWAYS ||
         (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
          wsqi_range_empty(self)))
@@ -9737,9 +9741,9 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
 
 /* In a join whose job was stolen, the worker runs another job, never a task. It looks first at the
  * thief, whose jobs are mostly children of the awaited job; then at the worker in `lead`, mostly
- * its own last victim; and in every fourth round at up to WSQI_VISITS other workers, unless a guest
- * needs its processor. The order matters, because the other job delays this join, and so the joins
- * that wait for this worker. A child of the awaited job delays them less. True: a job has run. */
+ * its own last victim; and in every fourth round at up to WSQI_VISITS others, unless a guest needs
+ * this processor (wsqi_jobs_allowed). The order matters: the other job delays this join, and so the
+ * joins that wait for this worker. A child of the awaited job delays them less. True: a job ran. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
@@ -9750,11 +9754,10 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
- * threads may call it, for a job or for its permit. A call ends the sleep; then the result is true.
- * asked: this thread was called before, and found no job. The watcher may have called it for a full
- * slot or a timer. So if a slot is full or a timer is set now, this thread gives its permit back
- * before it sleeps. If an asked thread does not sleep here, the result is true, too, because the
- * call is still not answered. */
+ * threads may call it, for a job or for its permit. asked: this thread was called before, and then
+ * found no job. The watcher may have called it for a full slot or a timer. So if a slot is full or
+ * a timer is set now, this thread gives its permit back before it sleeps. True: a call ended the
+ * sleep; or `asked` was true, and this thread did not sleep: that call is still not answered. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9792,14 +9795,14 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    /* The call may be for a permit. If this thread has none to give, it asks the other joiners. */
+    /* The call may be for a permit. If this thread had none to give, it asks the other joiners. */
     if (called && !has) wsqi_joiners_ask(pool);
     return called || asked;
 }
 
 /* A thread in a join was called, for a job or for its permit. Is there a job that it can run? Then
- * it keeps its permit for that job. If tasks are queued, it notifies, so that another thread runs
- * them, with a permit that sleeps or that another joiner gives. */
+ * it keeps its permit for that job. If tasks are queued, too, it notifies: another thread then runs
+ * the tasks, with a permit that sleeps or that another joiner gives. */
 static bool wsqi_join_called(wsqi_worker *self) {
     wsqi_fence_sc(); /* I6: as in wsqi_notify */
     if (wsqi_look_jobs(self->pool) == NULL) return false;
@@ -9833,7 +9836,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so the next round has a wsqi_steal_pass */
         }
     }
-    /* The call was for work, but this join is over. So another thread is woken for that work. */
+    /* This thread was called for work, but its join is over. So another thread is woken instead. */
     if (asked) wsqi_pass_on(self->pool);
     self->help_depth--;
     self->frame.floor = floor;
@@ -10342,8 +10345,8 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *entry = wsqi_list_at(listing, subject);
-        /* A task that returns WSQ_GONE may be freed before this event, and a new task may have its
-         * address. Then the entry is the new task's, and does not change. */
+        /* A task that returns WSQ_GONE may be freed before its TASK_END, and another task may have
+         * its address now. Then the entry is that other task's, and does not change. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (entry->doing != WSQI_RUNNING || entry->worker != worker);
         if (entry->task != NULL && !other) {
@@ -10372,8 +10375,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 /* A dump has at most 1000 waits, 1000 tasks and 32 timers; without memory, 32 of each. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump. Of each kind of line it copies at most `most`, those that are first in
- * the order of wsqi_listed_before. It reads each list under its lock, then writes the copies. */
+/* One call of wsq_pool_dump. For each kind of line it reads each list under the list's lock, copies
+ * at most `most` lines (the first by wsqi_listed_before), and then writes the copies. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -10390,8 +10393,8 @@ static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-/* Inserts a line in order. If there are `most` lines, it drops the last, and counts that in `more`.
- * The caller holds the lock of the list from which the line comes. */
+/* Inserts a line in order. If `most` lines are there already, it drops the last of all, and counts
+ * that in `more`. The caller holds the lock of the list from which the line comes. */
 static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     size_t i = dump->count;
     if (i < dump->most) dump->count++;
@@ -10616,12 +10619,12 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 /* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
- * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
- *            still (all threads on duty sleep, nothing is queued), each wait returns if its awaited
- *            end will never come. If no thread then waits inside a task, the pool is over.
- * Writers:   duty.threads: a thread for itself; wsqi_worker_start, wsqi_check_still for another.
- *            The phase: the first shutdown; then, under the pool's lock, the thread that finds the
- *            pool still.
+ * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. When a pool that
+ *            stops is still (all threads on duty sleep, and nothing is queued), the waits that
+ *            would last for ever return. If no thread then waits inside a task, the pool is over.
+ * Writers:   duty.threads: each thread counts itself; wsqi_worker_start and wsqi_check_still count
+ *            another one. The phase: the first shutdown begins CANCEL; the thread that finds the
+ *            pool still begins OVER, under the pool's lock.
  * Source:    termination detection by counting active threads. While a pool stops, a thread that
  *            wakes up takes the pool's lock first, so one look under that lock is enough.
  * ========================================================================== */
@@ -10658,7 +10661,7 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: no sweeps overlap. Failure: another runs, maybe on this stack; it will look again. */
+        /* G3: no sweeps overlap. Failure: another sweep, maybe on this stack, will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: the next sweep sees what this one did. */
@@ -10713,7 +10716,7 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
 
 /* The pool is still. The first round over the buckets looks for a thread that was called already,
  * because that thread will go on, and may end what the others wait for. If there is none, a second
- * round releases each wait whose end will never come. False: no thread waits inside a task. */
+ * round releases each wait that would last for ever. False: no thread waits inside a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
     for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
@@ -10746,13 +10749,14 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
         left = wsqi_has_tasks(wsqi_block(pool, i));
     /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
      * If the caller is that thread (stopper), no call is needed, because the tasks' producers are
-     * about to notify, or to call it. */
+     * about to notify, or to call the caller. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
 
-/* If the pool stops and is still, releases endless waits or, if no thread waits in a task, ends the
- * pool. A thread that goes to sleep or off duty calls this, after a full barrier (P4). */
+/* If the pool stops and is still: releases the waits that would last for ever, or, if no thread
+ * waits in a task, ends the pool. A thread that goes to sleep or off duty calls this, after a full
+ * barrier (P4); so does the thread in wsq_pool_shutdown (stopper). */
 static void wsqi_check_still(wsq_pool *pool, bool stopper) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits in wsqi_woke for this lock, so its stack may be read. */
@@ -10761,8 +10765,8 @@ static void wsqi_check_still(wsq_pool *pool, bool stopper) {
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool, stopper) &&
         !wsqi_waits_release(pool)) {
-        /* The thread in wsq_pool_shutdown is on duty from here on, until it has done its last
-         * sweep. So wsqi_over is false for all threads until then. Relaxed: P6 orders it. */
+        /* Puts the thread in wsq_pool_shutdown on duty. After its last sweep it goes off duty. Up
+         * to then wsqi_over is false, so other threads go on waiting. Relaxed: P6 orders it. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
         /* P6: what tasks did is visible to the shutdown. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
@@ -10826,7 +10830,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
  * timer set? Then a thread outside must act first. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
-    /* Beside the pool's threads, helpers and guests are on duty while they run a task or job. */
+    /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
     if (wsqi_load_hint(&pool->duty.threads) > started) return false;
     for (unsigned i = 0; i < started && !pool->config.caller_runs; i++)
         if (i >= made || wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP)
@@ -10977,7 +10981,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool, wsqi_pool_bytes(wsqi_blocks(pool), pool->words));
 }
 
-/* Makes a pool without workers, which wsqi_pool_free can free. NULL: no memory. */
+/* Makes a pool that has no workers yet. wsqi_pool_free can free it. NULL: no memory. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
     unsigned blocks = guest_base + 2 * (WSQ_GUESTS), words = (blocks + 63) / 64;
@@ -11044,7 +11048,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
     pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* lanes of the global queue */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
-    /* Where the tasks of the global queue must stay in order, it has only one lane. */
+    /* If the tasks of the global queue must stay in order, the queue has only one lane. */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
