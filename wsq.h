@@ -7143,7 +7143,7 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
  * Writers:   any thread. A worker collects the ends of one group's tasks in `ends`, and counts them
  *            down together before it runs a task outside the group, searches, blocks or sleeps.
  * Source:    Go's WaitGroup, Java's Phaser; to collect ends is our own. Rejected: to collect
- *            spawns, too. That saves 4 ns a task with 1 worker, none with 2, and takes 175 lines.
+ *            spawns, too. That saves 4 ns a task with 1 worker, nothing with 2, for 175 lines more.
  * ========================================================================== */
 
 enum {
@@ -7164,7 +7164,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-#define WSQI_GROUP_BELOW 2u /* in `cancelled`: the parent's value counts instead */
+#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: the group is cancelled if its parent is */
 
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
@@ -7193,9 +7193,9 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
 }
 
 /* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. At count zero another
- * thread may free the group. So if group->then has tasks, the count first falls only to one; this
- * thread takes them out, and lowers the count to zero after that. If more tasks of the group were
- * spawned meanwhile, this thread puts the waiting tasks back. */
+ * thread may free the group. So if tasks wait in group->then, this thread lowers the count only to
+ * one, takes the waiting tasks out, and then lowers the count to zero. But if more tasks of the
+ * group were spawned meanwhile, it puts the waiting tasks back instead. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -7226,7 +7226,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Claims the task of a node that has no predecessor left, for a run. The caller must queue it. */
+/* Claims a node's task for a run: no predecessor of the node is left. The caller must queue it. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -7255,7 +7255,7 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     bool is_node = wsqi_task_is_node(task);
-    /* A future sends its own event (wsqi_future_revoke). */
+    /* For a future, wsqi_future_revoke sends this event. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
@@ -7276,9 +7276,9 @@ static void wsqi_group_flush(wsqi_worker *self) {
     wsqi_count_finished(self, n);
 }
 
-/* The owner runs a task of a group. If the task has ended then, its end is collected in `ends`;
- * ends of another group are counted down before that. If the task has not ended, all collected ends
- * are counted down, because the task may wait for other tasks of the group. */
+/* The owner runs a task of a group. If the task ends in this run, its end is collected in `ends`;
+ * if `ends` holds ends of another group, those are counted down first. If the task does not end,
+ * all collected ends are counted down, because the task may wait for other tasks of the group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -7292,7 +7292,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts a task of the group. Relaxed: the task's end comes after its spawn, and changes the same
+/* Adds one to the group's count. Relaxed: a task's end comes after its spawn, and changes the same
  * word, so the count cannot reach zero too early. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
@@ -7356,14 +7356,14 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* kept here for wsqi_unclaim_one */
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
     return false;
 }
 
-/* Undoes wsqi_claim_one for a refused batch: resets the state, and calls waiting threads. */
+/* Undoes wsqi_claim_one for a refused batch: resets the task's state, and calls its waiters. */
 static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     uint32_t former = (uint32_t)(uintptr_t)wsqi_get(&task->next);
@@ -7371,17 +7371,18 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (wsqi_task_is(former, WSQI_TASK_DONE)) {
         wsqi_task_finish(pool, task, former);
     } else {
-        /* T2, T6: the task's next spawn sees what this thread wrote, and what a waker wrote before
-         * a wake that is dropped here. Failure: relaxed, try again. */
+        /* T2, T6: this drops a wake that came since the claim. The task's next spawn sees what the
+         * waker wrote, and what this thread wrote. Failure: relaxed, try again. */
         while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
         if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* Queues the claimed tasks, and notifies. Tasks without priority and pin go to the calling worker's
- * queue; those that do not fit, or come from outside, go to the global queue as one chain. A queued
- * task may run and be freed immediately. */
+/* Queues the claimed tasks, and notifies. A task with a priority or a pin goes to the lane for
+ * that. The others go to the calling worker's queue. From the first that does not fit there, or, if
+ * the caller is a thread outside, from the first of all, they go to the global queue as one chain.
+ * A queued task may run and be freed immediately. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -7477,8 +7478,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* Lists the nodes without predecessors, and counts the nodes that a run would reach. False: a run
- * would not reach all nodes, because the graph has a circle. */
+/* Lists the nodes without predecessors in graph->start, and counts the nodes that a run would
+ * reach. False: a run would not reach all nodes, because some follow each other in a circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -7617,7 +7618,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * Invariant: when the functions here have found nothing, S counts the worker as a searcher, unless
  *            it has lost its permit in a stolen job.
  * Writers:   the owner alone calls these functions, if nothing else is said.
- * Source:    Tokio's multi-thread scheduler. 0. to 4. are the steps of FINDING WORK in the manual.
+ * Source:    Tokio's multi-thread scheduler. 0. to 4. in comments: the steps of FINDING WORK.
  * ========================================================================== */
 
 /* Runs or cancels a task that the owner has just taken. */
@@ -7633,7 +7634,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
+        self->frame.task = NULL; /* the task that ran before runs no more: see wsqi_task_below */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7645,14 +7646,14 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 
 /* ---- jobs: see >>forkjoin ---- */
 
-/* Values of wsq_job.done of a public job. WAITED: its owner sleeps in the join */
+/* Values of wsq_job.done, for a public job. WAITED: the job's owner sleeps in the join. */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
 
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Steals and runs the victim's oldest public job. False: the victim has none; this asks for one. */
+/* Steals and runs the victim's oldest public job. False: there is none, so this asks for one. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7660,11 +7661,12 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             wsqi_steal_request(victim);
             return false;
         }
-        next = range + 1; /* top is the lower half */
+        next = range + 1; /* adds 1 to `top`, the lower 32 bits */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So first
-     * check for a quiet pool. (In a join only if this thread ended tasks since its last search.) */
+    /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So this
+     * thread checks for a quiet pool now, not after the job. (In a join it does so only if it has
+     * ended tasks since its last search.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that thread sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
@@ -7680,7 +7682,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    /* A guest that is in no job yet goes on duty for this one. Other threads are on duty. */
+    /* A guest that is in no job yet goes on duty for it. Other threads are on duty already. */
     bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* a new frame, because the job is no part of the current task */
@@ -7710,7 +7712,8 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
 
 /* How many workers one pass (wsqi_steal_pass) visits: this many in a join, or at each distance if
  * distances matter; else 3 times as many. More visits would cost the victims more than they bring.
- * (On 128 simulated cores, 4 to 16 differ little.) The last searcher finds what they missed. */
+ * (On 128 simulated cores, values from 4 to 16 differ little.) No work is missed, because the last
+ * searcher looks at all workers. */
 #define WSQI_VISITS 8u
 
 /* What a thief takes. JOBS: public jobs. TASKS: also queued tasks. SLOTS: also tasks in slots. */
@@ -7741,15 +7744,15 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
  * leaves out sleepers, unless it looks for tasks in a WSQ_LIFO pool. A thread that may rob slots
  * visits all, also sleepers. True: a stolen job has run. Otherwise *task returns a task, or NULL.
  * If distances matter, near workers come first; but not in a join, where that would slow fib down
- * by almost half (bench/sim). from[d]: the number of the first worker to visit at distance d; in a
- * pass without distances, from[0]. The pass stores there where the next one begins: after the last
- * victim if S counts this thread as a searcher, so that its passes reach all workers soon;
- * otherwise at a random worker, so that thieves spread. */
+ * by almost half (bench/sim). from[d] is the number of the first worker to visit at distance d; a
+ * pass without distances uses from[0]. The pass sets it to the number at which the next pass
+ * begins: one after the last victim if S counts this thread as a searcher, so that its passes reach
+ * all workers soon; otherwise a random number, so that thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    /* all: visits sleepers, too. In a WSQ_LIFO pool a sleeper may still have a long deque. */
+    /* all: the pass visits sleepers, too. In a WSQ_LIFO pool a sleeper may have a long deque. */
     bool all = self->robs_slots || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
@@ -7778,15 +7781,15 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
 /* Pauses between two looks for work: for 2 spin hints in round 0, then 4, 8, 16, and 32 from round
  * 4 on. (A hint takes 10 to 80 ns.) Without pauses the looks would take cache lines away from the
  * workers; with longer pauses, work would be found later. job: the job that a join waits for, or
- * NULL. The job's end ends the pause, because a late join delays the joins that wait for it. */
+ * NULL. The pause ends when that job is done, because other joins may wait for this join. */
 static void wsqi_backoff(uint32_t round, wsq_job *job) {
     uint32_t hints = 2u << (round < 4 ? round : 4);
     while (hints-- != 0 && (job == NULL || wsqi_load_hint(&job->done) != WSQI_JOB_DONE))
         wsqi_pause();
 }
 
-/* Visits the worker in `lead`: the waker saw work there, or this thread last stole a job there.
- * Returns as wsqi_visit does. */
+/* Visits the worker that self->lead names: the waker saw work at that worker, or this thread last
+ * stole a job from it. Returns as wsqi_visit does. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     /* The waker wrote `lead` before it gave the token, so this thread sees it (I1). */
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
@@ -7829,11 +7832,12 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Steals from a thread that is in a long task. (While all threads work, no searcher does that.) A
- * turn notes which task one other thread is in. If a later turn finds that thread in the same task,
- * this worker steals from it. But first the worker runs the tasks that its own ring held at the
- * earlier turn, or got by a theft since, because those may be older; until then the note stays. (In
- * a WSQ_LIFO pool it does not run them first: rings empty slowly there, and no order is kept.) */
+/* Steals from a thread that is in a long task. (While all threads work, there is no searcher that
+ * would.) A turn notes which task one other thread, the victim, is in. If a later turn finds the
+ * victim in the same task, this worker steals from the victim. But first it runs the tasks that its
+ * own ring held at the earlier turn, or got by a theft since, because those may be older than the
+ * victim's. Until it has run them, further turns steal nothing. (In a WSQ_LIFO pool a worker does
+ * not run them first: its ring empties slowly, and no order is kept.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7844,8 +7848,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
-    /* The victim's ring is robbed only while a task that the earlier turn saw is still in it. If
-     * none is, all tasks in it may be younger than this worker's own. */
+    /* This steals from the victim's ring only while the ring still holds a task that was in it at
+     * the earlier turn. Otherwise all tasks of the ring may be younger than this worker's own. */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -7858,14 +7862,14 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Takes the driver, if no thread has it, and dispatches its events. True: there were some. */
+/* Takes the driver, if no thread has it, and dispatches its events. True: there were events. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* wsqi_search_begin's check for a quiet pool must count all ends. */
-    /* With a permit the owner becomes a searcher. So the tasks that the dispatch queues need not
-     * each wake a thread: the end of the search wakes threads for all of them. */
+    /* With a permit the owner becomes a searcher. So it wakes no thread for each task that the
+     * driver's `dispatch` queues: when the search ends, it wakes threads for all of them. */
     if (self->permit && !self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
@@ -7875,8 +7879,8 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
  * of these tasks that exists: a WSQ_LOW task (every 16th turn), an urgent task (WSQ_HIGH or
  * pinned), a task stolen from a thread in a long task, a task of this worker's own (in a WSQ_LIFO
  * pool from the deque and from the ring alternately). Then tasks move from the global queue to the
- * end of the ring. If none may move (wsqi_global_room), the worker's next look for a task is a turn
- * again, except after a WSQ_LOW task. */
+ * end of the ring. If no task may be taken (wsqi_global_room is 0), the worker's next look for a
+ * task is a turn again, except after a WSQ_LOW task. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool over = false;
@@ -7908,8 +7912,8 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
 /* Shall a search go on with this round? (The first is 0.) A search has spin_rounds rounds (with
- * WSQ_SPIN_OFF: one) or, if the user has set a time, lasts that long. *start returns its start
- * time, or 0 if spin_ns does not bound it; the caller keeps this for the next round. */
+ * WSQ_SPIN_OFF: one) or, if the user has set a time, lasts that long. Round 0 sets *start: to the
+ * time when the search began, or to 0 if no time is set. The caller keeps it for later rounds. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
@@ -7919,9 +7923,10 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 }
 
 /* Does the watcher's work between two rounds of a search that lasts for spin_ns: timers, the
- * driver, full slots. *task returns a task of the worker's own slot or queue, or NULL. False: the
- * search must end, because self->wait was called or has expired, the thread was dismissed, or it
- * may now rob a slot, as wsqi_search then does. *watch: when to look at the slots again. */
+ * driver, full slots. *task returns a task of the worker's own slot or queue, or NULL. False: no
+ * round may follow, because the wait `self->wait` was called or has expired, the thread was
+ * dismissed, or it may now rob a slot (wsqi_search does that after the rounds). *watch: when to
+ * look at the slots again. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7943,8 +7948,9 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 /* Shall a worker look only once and then sleep, because its last searches found nothing? This helps
  * when single tasks come from outside, further apart than a search lasts: a longer search would
  * only hold a core that a thread outside could use. After a search that finds work, searches are
- * long again. (With a driver, only if it found the work after its first round. Otherwise the second
- * worker that each batch of events wakes would never be discouraged.) */
+ * long again. (In a pool with a driver, only a search that finds work after its first round has
+ * this effect. Otherwise a second worker, which each batch of events wakes, would never be
+ * discouraged.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7960,10 +7966,10 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 /* Steps 3 and 4 of FINDING WORK: looks at other workers for a while, and at the global queue once
  * more. True: a stolen job has run, so the caller looks again from the start. Otherwise *task
  * returns a task; or NULL, and then S counts the worker as a searcher. All threads share the cache
- * line of S, so S counts the worker late: when its first looks have failed and S counts no other
- * searcher, or when the whole search has failed. If the user has set a time (spin_ns), S counts it
- * right after the first looks, because wsqi_search_begin, which counts it, also calls the threads
- * in wsq_pool_wait if no task is left. They must not wait until a search of spin_ns ends. If
+ * line of S, so wsqi_search_begin, which counts the worker in S, is called late: when the first
+ * looks have failed and S counts no other searcher, or when the whole search has failed. But if the
+ * user has set a time (spin_ns), it is called right after the first looks, because it also calls
+ * the threads in wsq_pool_wait if no task is left, and they must not wait until the search ends. If
  * helpers took tasks since wsqi_linger last looked, the search has at most one round. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7972,16 +7978,16 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
     uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
-    self->frame.task = NULL; /* so wsqi_task_below does not find the task that ran last */
+    self->frame.task = NULL; /* the task that ran before runs no more: see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* The first looks are at the worker in `lead` and then, if S does not count this worker yet, at
-     * others. The driver is asked last, because it seldom has events. `first`: the driver had
-     * events when a thread last asked it, so it is asked before the look at others. Otherwise this
-     * worker would steal tasks of those events, and not ask until all have begun. `drove`: the
-     * driver then brought a task. So the next search asks it last, and endless events do not keep
-     * this worker from stealing. A discouraged worker does not ask: it soon sleeps in the driver's
-     * wait. */
+     * others. Mostly the driver is asked for events after these looks, because it seldom has some.
+     * `first`: it had events when a thread last asked it, so it is asked before the look at others.
+     * Otherwise this worker would steal tasks that those events woke, and would ask the driver only
+     * when all these have begun. `drove`: the driver was asked first, and brought a task. So the
+     * next search asks it last, and endless events do not keep this worker from stealing. A
+     * discouraged worker does not ask: it soon sleeps in the driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
     self->drove = false;
@@ -8016,8 +8022,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, from, task);
 }
 
-/* Steps 0 and 1 of FINDING WORK: finds a task nearby. Unless a turn is due or a task is urgent, it
- * touches only two counts of urgent tasks and the worker's own cache lines. */
+/* Steps 0 and 1 of FINDING WORK: finds a task nearby. Unless a turn is due or an urgent task is
+ * queued, this touches only the worker's own cache lines and two counts of urgent tasks. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -8027,9 +8033,10 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Steps 2 to 4: finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher;
- * or the worker has run a stolen job, lost its permit in it, and is no searcher. In the second case
- * the caller must take a permit, or queue the job's new tasks where others find them. */
+/* Steps 2 to 4: finds a task elsewhere. NULL, first case: there is none, and S counts the worker as
+ * a searcher. Second case: a stolen job that the worker ran has blocked, so the worker has no
+ * permit and is no searcher. Then the caller must take a permit, or move tasks that the job has
+ * queued here to the global queue. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
@@ -8054,7 +8061,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     return task;
 }
 
-/* Finds the worker's next task. NULL: there is none, so it is time to sleep. */
+/* Finds the worker's next task. NULL: it found none, in one of the two cases of wsqi_find_far. */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
@@ -8064,7 +8071,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Runs one task. False: it found none, as in wsqi_find_far. */
+/* Finds and runs one task. False: it found none, in one of the two cases of wsqi_find_far. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -8082,8 +8089,8 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task` (NULL: a task that it finds) in a new frame. The jobs that this task forks lie from
- * `floor` on: see wsqi_step_above. False: it found none, as in wsqi_find_far. */
+/* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The jobs that the
+ * task forks lie from `floor` on: see wsqi_step_above. False: wsqi_step found no task. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -8091,7 +8098,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue left this to us */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not notify */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -8120,9 +8127,10 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* Runs one task as worker `self`. Until it ends, that worker's block comes first in this thread's
- * chain of blocks (`outer`). If the thread acts as that worker already, further down its stack, the
- * block leaves its place in the chain for that time. False: no task was found. */
+/* Runs one task as worker `self`. During this run that worker's block is the innermost one of this
+ * thread, the first in the list that `outer` links. If the thread acts as the same worker already,
+ * further down its stack, the block is out of its former place in the list meanwhile. False: no
+ * task was found. */
 static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -8142,8 +8150,9 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     return ran;
 }
 
-/* Runs one task on this thread, as a random worker that has one nearby: in its slot, its queue, its
- * inbox, or the global queue. If none has, a random worker searches. False: it found nothing. */
+/* Runs one task on this thread, which acts as a random worker; but if the global queue is empty, as
+ * the first worker, from that one on, with a task in its slot, queue or inbox. If no worker has
+ * one, the thread acts as any worker, and searches. False: no task was found. */
 static bool wsqi_pump(wsq_pool *pool) {
     unsigned n = wsq_random_below(&wsqi_block(pool, 0)->random, pool->workers);
     bool any = !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
@@ -8163,15 +8172,16 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
  *            pinned to it, or that it waits for.
  *            A thread that blocks passes its permit to a thread that seeks one, or lets the permit
- *            sleep. Its queued tasks move to the global queue; a long deque stays for thieves. In a
- *            wait for a task or group, the thread keeps its permit if no other thread can use it,
- *            or the pool has no stand-ins, and runs other tasks in the middle of its own.
- *            A thread that goes on takes a permit if one sleeps. If none does, it works on without
- *            one until this run of its task returns. Then its queued tasks move as above. If it
- *            gets no permit soon, it becomes idle. (All states: >>shared.) A stand-in is started
- *            when a permit sleeps or is about to, and no idle thread could use it. It stays until
- *            the pool is over. A guest takes no queued tasks, and no permit: in its block, `permit`
- *            says that S counts it as at work. For each guest at work one worker less takes jobs
+ *            sleep. Its queued tasks move to the global queue; a long deque stays for thieves. But
+ *            in a wait for a task or group, if no other thread can use its permit, or the pool has
+ *            no stand-ins, it keeps the permit, and runs other tasks in the middle of its own.
+ *            After it has blocked, a thread takes a permit if one sleeps. If none does, it works on
+ *            without one until this run of its task returns. Then its queued tasks move as above.
+ *            If it gets no permit soon, it becomes idle. (All states: >>shared.)
+ *            A stand-in is started when a permit sleeps or is about to, and no idle thread could
+ *            use that permit. The stand-in stays until the pool is over.
+ *            A guest takes no queued tasks, and no permit: in its block, `permit` says that S
+ *            counts it as at work. For each guest at work one worker less takes jobs
  *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a guest's block, and a permit.)
  * Writers:   permit: its thread. A waker hands a permit to an idle thread with the token; a thread
  *            that blocks hands its permit over by clearing a seat. A seat: any thread, by CAS.
@@ -8179,15 +8189,15 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Returns what is added to S when the thread gives its permit back: one sleeping permit, or, for a
- * guest, which has no permit, one guest at work less. (Rejected: a permit for guests. With one
- * worker, tasks then waited for the run's end, and a cancelling shutdown hung.) */
+/* Returns what is added to S when the thread gives its permit back: one sleeping permit; for a
+ * guest, because it has no permit: one guest at work less. (Rejected: a permit for guests. With one
+ * worker, tasks then waited for the end of the wsq_run, and a cancelling shutdown hung.) */
 static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
     return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
 }
 
-/* Takes a permit, for a thread that starts or goes on. A guest, which has none, counts as at work
- * from here on. False: no permit sleeps. */
+/* Takes a permit, for a thread that starts work or has blocked and goes on. A guest takes none:
+ * from here on S counts it as at work. False: no permit sleeps. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
@@ -8201,8 +8211,8 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 }
 
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
- * notifies. The thread does this when it blocks in a task, when it has ended a task without a
- * permit, or when it leaves the pool. */
+ * notifies. The thread does this when it blocks in a task, when it has no permit and a run of its
+ * task has returned, or when it leaves the pool. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
@@ -8217,14 +8227,14 @@ static void wsqi_permit_give(wsqi_worker *self) {
     }
     uint64_t change = wsqi_permit_unit(self);
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
-    /* W4: either this thread sees a waiter for the pool, and calls it, or the waiter sees which
-     * tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for its
-     * task, or this thread sees the task, and wakes one. I6: either a thread that goes to sleep
-     * sees the spilled tasks, or this thread sees and wakes it. */
+    /* W4: either this thread sees a thread in wsq_pool_wait, and calls it, or that thread sees
+     * which tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for
+     * its task, or this thread sees the task, and wakes a thread. I6: either a thread that goes to
+     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* for tasks, and for jobs, for which no permit was free until now */
+        wsqi_pass_on(pool); /* also for jobs: until now no permit was free for these */
     else if (spilled) wsqi_notify_fenced(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
@@ -8254,8 +8264,8 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* Makes the block with this index, unless a failed start has left one. The caller holds the pool's
- * lock, and then counts the block. NULL: no memory. */
+/* Returns the block with this index. Makes it, unless an earlier start made it and then failed. The
+ * caller holds the pool's lock, and counts the block after this. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index);
     if (block != NULL) return block;
@@ -8276,7 +8286,7 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
-/* Makes the given block, which the thread has taken, its innermost one until wsqi_block_leave. */
+/* The thread enters a block that it has taken: its innermost block until wsqi_block_leave. */
 static void wsqi_block_enter(wsqi_worker *block) {
     block->outer = wsqi_self_get();
     wsqi_self_set(block);
@@ -8286,14 +8296,14 @@ static void wsqi_block_enter(wsqi_worker *block) {
  * wsqi_serve it costs two instructions a task: gcc 12.) */
 WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_self_set(block->outer);
-    /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. Relaxed:
-     * only a dismissal could change `lease` between the load and the store, and it may be lost,
-     * because this thread leaves anyway. */
+    /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. The new
+     * value is VACANT and counts one lease more. Relaxed: only a dismissal could change `lease`
+     * between load and store, and it may be lost, because this thread leaves anyway. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* Takes a guest's block: if `above`, for a task inside a wait, else for a wsq_run or a helper; each
- * kind has WSQ_GUESTS blocks. NULL: all of this kind are taken, or there is no memory. Threads on
+/* Takes a guest's block of one of two kinds: for a task inside a wait (`above`), or for a wsq_run
+ * or a helper. There are WSQ_GUESTS of each. NULL: all are taken, or there is no memory. Threads on
  * different processors begin at different blocks, so that a block mostly stays in one cache. */
 static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
@@ -8322,8 +8332,8 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
 
 /* Runs a task in the middle of another one: `task`, or, if that is NULL, a task that it finds. The
  * new task's jobs go into a guest's block, because the other task's jobs may lie anywhere in the
- * worker's block. If no guest's block is free, the new task's forks run immediately. False: it
- * found no task. */
+ * worker's block. If no guest's block is free, each fork of the new task runs its job immediately.
+ * False: it found no task. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     wsqi_worker *guest = wsqi_guest_take(self->pool, true);
     if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
@@ -8334,10 +8344,10 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
- * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.) If
- * long tasks hold all permits, no thread takes a turn (wsqi_take_turn) while pinned tasks follow
- * each other here. So this also fires timers, and once in WSQI_WATCH_NS asks the driver. above: the
- * thread is in the middle of another task. False: no task is pinned to it. */
+ * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
+ * While it runs many pinned tasks in a row, the threads with permits may all be in long tasks; then
+ * none takes a turn (wsqi_take_turn). So this also fires timers, and once in WSQI_WATCH_NS asks
+ * the driver. above: the thread is in the middle of another task. False: it has no pinned task. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     wsq_pool *pool = self->pool;
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
@@ -8357,8 +8367,8 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 /* Passes the owner's permit to a thread that seeks one, if any does. The owner is about to block in
  * a task. S does not change: it counts neither permits in use nor threads that seek one. */
 static void wsqi_permit_pass(wsqi_worker *self) {
-    /* With one worker, tasks keep their order. So the next thread must not begin a task before the
-     * tasks that lie here are back in the global queue (wsqi_permit_give). */
+    /* With one worker, tasks keep their order. So this thread's tasks must be in the global queue
+     * before another thread gets the permit: wsqi_permit_give moves them first. */
     if (self->pool->workers == 1 && wsqi_has_tasks(self)) return;
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
@@ -8406,12 +8416,12 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_LOOKS 4u /* if this many looks in a row see work, the worker searches again */
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
- * another task: since the owner's last look they took two or more, or one within WSQI_LINGER_NS.
- * But the owner lingers only if the pool has no driver, S counts no other searcher, there are two
- * processors or more and at least one for each worker, and spin_ns is 0 or at least WSQI_LINGER_NS.
- * (Rejected: to linger on one processor, too. There a woken thread preempts its waker, but a thread
- * that lingers, and yields, gets the processor only when the running thread's time slice ends.
- * bench/README has figures.) */
+ * another task: since the owner last looked they took two or more; or one, and `lingered` is at
+ * most WSQI_LINGER_NS ago. But the owner lingers only if the pool has no driver, S counts no other
+ * searcher, there are two processors or more and at least one for each worker, and spin_ns is 0 or
+ * a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one processor, too.
+ * There a woken thread preempts its waker, but a thread that lingers, and yields, gets the
+ * processor only when the running thread's time slice ends. bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8427,13 +8437,14 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
 }
 
 /* Keeps a searcher that found nothing awake for a while, if that pays (wsqi_linger_pays). This is
- * for threads outside that spawn one task after the other and run each in its wait
- * (wsqi_wait_help). Otherwise each spawn would wake a worker, which comes too late. While a worker
- * lingers, S counts it as a searcher, so that spawns wake no thread; and its permit sleeps, so that
- * helpers can take it. The worker leaves most single tasks to helpers. True: it saw several tasks
- * at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has taken a permit to search again.
- * False: it must sleep. (It also sleeps if no permit is left then, so that it takes no processor
- * from the helpers. If there are more processors than workers, it lingers on.) */
+ * for a helper: a thread outside that spawns a task, waits for it, runs it in that wait itself
+ * (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker, which comes too late.
+ * While a worker lingers, S counts it as a searcher, so that spawns wake no thread; and its permit
+ * sleeps, so that helpers can take the permit. The worker leaves most single tasks to helpers.
+ * True: it saw several tasks at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has
+ * taken a permit to search again. False: it must sleep. (If it saw that much work, but no permit
+ * was left, it sleeps, too, and so leaves its processor to helpers; with more processors than
+ * workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -8523,9 +8534,9 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
     /* B2: others find the block filled. Pairs with B1. The block is counted before its thread can
-     * queue tasks, so a look at all queues misses none of them. (If the start fails, the block
-     * stays counted. So wsqi_alone returns false, and from then on the only worker of a pool
-     * notifies for its tasks. Each notify tries to start the thread again.) */
+     * queue tasks, so a look at all queues misses no task. (If the start fails, the block stays
+     * counted. So wsqi_alone returns false, and the only worker of a pool notifies for its tasks
+     * from then on. Each notify tries to start the thread again.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
@@ -8536,19 +8547,19 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Are there at least as many idle or starting threads as permits that sleep, or (`more`) are about
- * to? For a moment a new thread is counted twice, as starting and as idle, so other threads may get
- * a wrong yes. Therefore the new thread asks again after that moment (in wsqi_sleep). To leave it
- * out for a moment would be worse: a waiting thread could take a permit, and run a task that waits
- * for the waiting thread's own task. */
+/* Are there enough idle or starting threads: one for each permit that sleeps, and `more` for
+ * permits that are about to sleep? For a moment a new thread is counted twice, as starting and as
+ * idle, so other threads may get a wrong yes. Therefore the new thread asks again after that moment
+ * (in wsqi_sleep). If it were counted as neither for a moment, that would be worse: a waiting
+ * thread could take a permit, and run a task that waits for the waiting thread's own task. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
+    /* B8: if `coming` counts a thread no more, S, which is read next, counts it. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* Starts a stand-in if the threads are too few (wsqi_threads_suffice). False: they still are. */
+/* Starts a stand-in if wsqi_threads_suffice says no. False: there still are too few threads. */
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
@@ -8559,7 +8570,7 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
 }
 
 /* Starts a stand-in for a queued task, if a permit sleeps, and no thread is idle or searches. The
- * stand-in looks for the task once S counts it as idle. */
+ * stand-in first becomes idle, and then looks for the task (wsqi_sleep). */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
@@ -8568,16 +8579,16 @@ static void wsqi_thread_want(wsq_pool *pool) {
     bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
                 wsqi_threads_started(pool) != pool->guest_base;
     wsqi_unlock(pool, &pool->lock);
-    /* If no stand-in can start, waiting threads must run the queued task, so this calls all of
-     * them. (If all stand-ins were started already, wsqi_permit_offer calls those threads.) */
+    /* If no stand-in can start, a waiting thread must run the queued task, so this calls all
+     * waiting threads. (If all stand-ins were started already, wsqi_permit_offer does that.) */
     if (none) wsqi_call(pool, NULL);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
-/* Can this block have a permit? A thread may be inside several pools and runs; `outer` links its
- * blocks. In each pool only the outermost of these blocks can have the thread's permit; none can
- * in a caller_runs pool or in a child of fork(). */
+/* Can this block have a permit? A thread may be inside several pools and calls of wsq_run; `outer`
+ * links its blocks. In each pool only the outermost of them can have the thread's permit. In a
+ * caller_runs pool, or in a child of fork(), no block can. */
 static bool wsqi_has_permits(const wsqi_worker *block) {
     const wsqi_worker *outer = block->outer;
     while (outer != NULL && outer->pool != block->pool) outer = outer->outer;
@@ -8589,8 +8600,8 @@ static bool wsqi_has_permits(const wsqi_worker *block) {
     for (wsqi_worker *block = (first); block != NULL; block = block->outer) \
         if (wsqi_has_permits(block))
 
-/* Takes a permit in each pool of a thread that goes on, if one sleeps there. But between
- * wsq_block_begin and wsq_block_end the thread gives back a permit that a wait has taken. */
+/* The thread has blocked, and goes on: in each of its pools it takes a permit if one sleeps there.
+ * But between wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
         if (block->permit != (block->blocking != 0)) continue;
@@ -8599,12 +8610,13 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* Gives back the permits of a thread that is about to block or wait, in all its pools. A thread
- * that seeks a permit in a seat gets it; else the permit sleeps. But the block `keeper` (NULL:
- * none) keeps a permit that no other thread could use. False: `keeper` did so, and the thread must
- * run tasks in its wait. A join gives its permit back (wait->gives) if tasks are queued, or if it
- * may run no other jobs. Else it keeps the permit until a producer asks for it (wsqi_joiner_ask).
- * (Rejected: a join that always gives it back. That slows fib down by a sixth: bench/sim.) */
+/* The thread is about to block or wait, and gives back its permits in all its pools. Each permit
+ * goes to a thread that seeks one in a seat or, if there is none, sleeps. But the block `keeper`
+ * (NULL: none) keeps a permit that no other thread could use. False: `keeper` has kept its permit,
+ * so the thread must run tasks in its wait. A join gives its permit back (wait->gives) if tasks are
+ * queued, or if it may run no other jobs. Else the join keeps the permit until a producer asks for
+ * it (wsqi_joiner_ask). (Rejected: joins that always give it back. That slows fib down by a sixth:
+ * bench/sim.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool given = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -8616,7 +8628,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         }
         if (block->permit) wsqi_permit_pass(block);
         bool queued = !block->permit && wsqi_spill_all(block);
-        if (queued) wsqi_notify(block->pool); /* others must run its queued tasks now */
+        if (queued) wsqi_notify(block->pool); /* others must run the block's tasks now */
         if (!block->permit) {
             bool lacks = block == keeper && !wsqi_thread_ready(block->pool, 0);
             if (lacks && wsqi_permit_take(block)) given = false; /* no other thread could use it */
