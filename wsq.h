@@ -5830,9 +5830,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* The owner moves tasks to the global queue: those of its ring, except the oldest WSQ_RING_CAPACITY
- * / 2, and then `task`. Marked tasks, which came from there, go to its front, others to its end.
- * While a thief copies from the ring, only `task` moves. */
+/* The owner moves tasks of its ring, and after them `task`, to the global queue. The oldest
+ * WSQ_RING_CAPACITY / 2 stay in the ring. Marked tasks (they came from the global queue) go to the
+ * front of that queue, others to its end. While a thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5854,7 +5854,7 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* The owner takes the newest task of its deque, or NULL: it has no deque, or an empty one. */
+/* The owner takes the newest task of its deque. NULL: the deque is empty, or there is none. */
 static inline wsq_task *wsqi_deque_take(wsqi_worker *self) {
     return wsqi_has_deque(self) ? (wsq_task *)wsq_deque_pop(&self->deque) : NULL;
 }
@@ -5879,16 +5879,16 @@ static void wsqi_ring_return(wsqi_worker *self, void *item) {
                         wsqi_unmarked(item));
 }
 
-/* Returns the next item that wsqi_spill_queue moves: the newest of the deque or, if there is none,
- * the oldest of the ring's last *left items. NULL: no item is left. */
+/* Returns the next item that wsqi_spill_queue moves: the newest of the deque or, if the deque is
+ * empty, the oldest of the *left items below `tail` in the ring. NULL: no item is left. */
 static inline void *wsqi_spill_next(wsqi_worker *self, uint32_t *left, uint32_t tail) {
     void *item = wsqi_deque_take(self);
     if (item != NULL || *left == 0) return item;
     return wsqi_get(&self->ring.items[(tail - (*left)--) & WSQI_RING_MASK]);
 }
 
-/* Moves `item` (or NULL), then the tasks of the owner's queue to the global queue, in order. Marked
- * tasks go to its front, others to its end. True: some moved, and the caller must notify. */
+/* Moves `item`, if it is not NULL, and then the owner's queue to the global queue, in order. Marked
+ * tasks go to the front there, others to the end. True: some moved, and the caller must notify. */
 static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
     wsq_task *newest = NULL, *oldest = NULL;
     uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
@@ -5905,12 +5905,12 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
 }
 
 /* Moves the tasks of the owner's slot and queue to the global queue, in order, because the owner
- * has no permit from here on. Marked tasks, which came from there, go to its front, so that no
- * later task overtakes them. Tasks that were spawned or woken here go to its end: at the front,
- * tasks that spawn and block would keep others waiting without end. A long queue stays in place,
- * and others steal from it in searches and turns (wsqi_take_stuck), unless the owner is a lent
- * thread that leaves. (Only WSQ_LIFO pools have long queues, and they have no slots.) True: the
- * caller must notify. */
+ * has no permit from here on. Marked tasks came from the global queue, and go to its front, so that
+ * no later task overtakes them. Tasks that were spawned or woken here go to its end: at its front,
+ * a series of tasks that spawn others and block could keep older tasks waiting without end. But if
+ * the queue is long, it stays in place, unless the owner is a lent thread that leaves. Others then
+ * steal from it in searches and turns (wsqi_take_stuck). (Only WSQ_LIFO pools have long queues, and
+ * they have no slots.) True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     self->lifo_left = 0;
@@ -5920,9 +5920,9 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     return wsqi_spill_queue(self, item);
 }
 
-/* From here on the pool's only worker puts its spawns into the global queue, behind all tasks of
- * its ring, until it has fetched all tasks from there. So its tasks keep their order, although some
- * did not fit into its ring. */
+/* The pool's only worker moves all tasks of its ring to the global queue. From here on it puts its
+ * spawns into that queue, too, until it has taken all tasks out of the queue. So its tasks keep
+ * their order, although some did not fit into its ring. */
 static void wsqi_order_keep(wsqi_worker *self) {
     (void)wsqi_spill_queue(self, NULL);
     self->spilled = false;
@@ -5938,8 +5938,8 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     if (pool->workers == 1) {
-        /* All tasks of the ring go before this one. (Rejected: later spawns go to the global queue,
-         * too, from here on. That slows spawn/many down by a third.) */
+        /* All tasks of the ring go first, then `task`. Later spawns go into the ring. (Rejected: to
+         * put these into the global queue, too. That slows bench spawn/many down by a third.) */
         (void)wsqi_spill_queue(self, NULL);
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         self->spilled = true; /* so wsqi_order_keep is called before the next task */
@@ -6017,9 +6017,9 @@ static bool wsqi_singly(const wsqi_worker *self) {
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* Returns how many tasks the owner may take from the global queue: one to run now, unless it `has`
- * one, and as many as its ring has room for. The ring gets none in a WSQ_SHARED pool, or if the
- * owner has no task and takes tasks singly (wsqi_singly). */
+/* Returns how many tasks the owner may take from the global queue: as many as its ring has room
+ * for, and one more, to run now, unless the owner already `has` a task. The ring gets none in a
+ * WSQ_SHARED pool, or if the owner has no task and takes tasks singly (wsqi_singly). */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     uint32_t now = has ? 0 : 1;
     if (self->pool->config.order == WSQ_SHARED || (!has && wsqi_singly(self))) return now;
@@ -6062,7 +6062,7 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     return task;
 }
 
-/* After this many WSQ_HIGH tasks in a row, the next one is of another kind. A guess. */
+/* After this many WSQ_HIGH tasks in a row, a worker runs a task of another kind. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
 /* The owner takes a WSQ_HIGH task. A streak of these ends after WSQI_HIGH_STREAK tasks, or when
@@ -6094,10 +6094,10 @@ static bool wsqi_fresh(wsqi_worker *victim) {
 }
 
 /* Takes tasks from a ring. Only one thief at a time tries. Other thieves leave without touching the
- * cache lines that the owner needs for each push. (Without this rule, a worker that spawns tasks of
- * 0.5 us keeps a tenth as many of 64 simulated cores busy: bench/sim/README, number 10.) `robbed`
- * is only a hint: the ring decides which thief gets a task. A thief that is held up here keeps
- * other thieves away, as it does in wsqi_ring_steal while it copies. */
+ * cache lines that the owner needs for each push. (On 64 simulated cores, with one worker that
+ * spawns tasks of 0.5 us, efficiency is 33%. Without this rule it is 3%: bench/sim/README, number
+ * 10.) `robbed` is only a hint: the ring decides which thief gets a task. If a thief is held up
+ * here, it keeps other thieves away, as it does in wsqi_ring_steal while it copies. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
@@ -6114,12 +6114,12 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since a thread last looked at it.
- * A theft that comes too early does no harm: the task just runs on another core. */
+/* Takes the task of the victim's slot if the victim has begun no task since a thread last looked at
+ * the slot. A theft that comes too early does no harm: the task just runs on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* The slot is full: only now read counters.run, whose cache line each spawn writes. */
+    /* counters.run is read only for a full slot: each spawn by the victim writes its cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -6131,8 +6131,8 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals from the victim, and tries in this order: if `ring` is set, up to half of the tasks in its
- * ring; one task of its deque; if `slot` is set, the task in its slot. */
+/* Steals from the victim the first of these that it can get: if `ring` is set, up to half of the
+ * tasks in the victim's ring; one task of its deque; if `slot` is set, the task in its slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool ring, bool slot) {
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
@@ -6162,7 +6162,8 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* The owner begins a task or job on top of the current one. Jobs that it forks begin at `floor`. */
+/* The owner begins a task or job on top of the current one. *former keeps the current frame. Jobs
+ * that the new task or job forks begin at `floor`. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -6179,12 +6180,13 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: a new task has neither phase bit. ACTIVE: it is held, queued or running. PENDING: it
- *            waits for a wake, or was woken and queued (by the thread that added NOTIFIED). An
- *            ACTIVE task that is NOTIFIED runs again if it returns WSQ_PENDING. POISONED: it was
- *            cancelled, or is a claimed future. A POISONED task does not run again if it is PENDING
- *            or OPEN (revocable), or has a HOLD: the read-modify-write before its run sees
- *            POISONED. Other POISONED tasks may be running. DONE and POISONED: a cancel ended it.
+ * Invariant: DONE is both phase bits, ACTIVE and PENDING; a new task has neither. ACTIVE alone: the
+ *            task is held, queued or running. PENDING alone: it waits for a wake, or was woken and
+ *            queued (by the thread that added NOTIFIED). An ACTIVE task that is NOTIFIED runs again
+ *            if it returns WSQ_PENDING. POISONED: the task or a predecessor was cancelled, or the
+ *            task is a future that a thread has claimed. A POISONED task that is PENDING or OPEN
+ *            (revocable), or has a HOLD, does not run again, because a read-modify-write before the
+ *            run sees POISONED. Any other may be running. DONE and POISONED: a cancel ended it.
  * Writers:   any thread adds bits, and adds or takes away holds. The thread that spawns, runs or
  *            ends the task, or claims a future, clears bits; wsqi_task_poison clears DONE, too.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
@@ -6193,7 +6195,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 
 /* task->flags: what a spawn must know of the task. Priority and pin say where it is queued. */
 enum {
-    WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
+    WSQI_FLAG_LANE = 3, /* a mask: the task's wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
@@ -6229,7 +6231,7 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* Returns OPEN, which a spawn adds to the state, if the task is revocable; else 0. */
+/* If the task is revocable, returns OPEN, which a spawn adds to its state; else 0. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
@@ -6294,7 +6296,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* Wakes the task's worker. In a caller_runs pool the thread always sleeps as worker 0. */
+        /* Wakes the task's worker. (In a caller_runs pool worker 0 sleeps for all workers.) */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4: this thread sees the pool's end, or wsqi_sweep sees the task. */
     } else {
@@ -6303,8 +6305,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Queues a woken task, and may notify. With a priority or a pin, it goes to the lane for that;
- * otherwise to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
+/* Queues a woken task, and may notify. A task with a priority or a pin goes to the lane for that;
+ * any other to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Notes a wake in the task's state. True: the caller must queue the task. Any thread calls this. */
@@ -6340,7 +6342,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* Opens a done task's `after` for new edges. The task was claimed by a spawn, or poisoned. */
+/* Opens a done task's `after` for new edges. The caller has claimed the task, or poisoned it. */
 static inline void wsqi_task_reopen(wsq_task *task) {
     /* Relaxed: the caller's acquire makes CLOSED visible (in a spawn: T6; in wsqi_task_poison: E4
      * or, in a graph, K4). No other thread changes CLOSED, so no compare-and-swap is needed. */
@@ -6362,8 +6364,8 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
             next &= ~(uint32_t)WSQI_TASK_POISONED; /* the cancel was only for the last run */
         }
-        /* Relaxed: the claim, T6, comes after it, so a waker finds the pool. If another thread
-         * spawns the task into another pool just now, that is the user's mistake. */
+        /* Relaxed: T6, the claim, comes after this store, so a waker finds the pool. If another
+         * thread spawns the task into another pool just now, that is the user's mistake. */
         wsqi_store_rlx(&task->pool, home);
         /* T6: the new run sees what the last run did, and what a waker wrote while the task was not
          * spawned (the claim drops that wake). A thread that sees the task active sees its pool.
@@ -6374,8 +6376,9 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 }
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
- * queue has a count, on the cache line that the push writes anyway. It changes by compare-and-swap,
- * because an addition to a closed lane would count too many tasks until it is undone. */
+ * queue has a count of its own, `outside`, on the cache line that the push writes anyway. It is
+ * twice the number of tasks, + 1 if the lane is closed. It changes by compare-and-swap: after an
+ * addition to a closed lane, the count would be too high until that addition is undone. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -6401,8 +6404,9 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
 }
 
 /* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. Calls threads in
- * wsq_pool_wait, which may have seen the count. A worker cannot leave this to its next search: it
- * may be in a dispatch, or in a long job of a wsq_run, for which wsq_pool_wait does not wait. */
+ * wsq_pool_wait, which may have seen the count. A worker cannot leave this call to its next search,
+ * which may come late: the worker may be in the driver's dispatch function, or in a long job of a
+ * wsq_run, and wsq_pool_wait must not wait for the end of that. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL)
         wsqi_count(&self->counters.spawned, 0u - count);
@@ -6436,8 +6440,8 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* Queues a task, and notifies. With a priority or a pin, it goes to the lane for that; otherwise to
- * the queue of `self`, the caller's worker in this pool (NULL: to the global queue). */
+/* Queues a task, and notifies. A task with a priority or a pin goes to the lane for that; any other
+ * to the queue of `self`, the caller's worker in this pool (NULL: to the global queue). */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -6450,8 +6454,8 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
 }
 
 /* Queues a woken task, and may notify. The task goes into the LIFO slot of `self` if it has no
- * priority or pin, lifo_cap is not 0, and `self` has a permit and dispatches no events. Otherwise
- * wsqi_task_queue queues it. (In a dispatch this keeps the order of the woken tasks.) */
+ * priority or pin, lifo_cap is not 0, and `self` has a permit and is not in the driver's dispatch
+ * function. Otherwise wsqi_task_queue queues it. (So tasks woken in dispatch keep their order.) */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && self->driving == WSQI_DRIVING_NOT &&
@@ -6499,7 +6503,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     if (wsqi_load_own(&task->flags) & WSQI_FLAG_ONCE) wsqi_task_flag(task, WSQI_FLAGS_PIN, 0);
 }
 
-/* Claims and counts the task, and adds a hold, so that it is queued only by wsqi_task_let_go. */
+/* Claims and counts the task, and adds a hold, so that only wsqi_task_let_go queues the task. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -6516,10 +6520,10 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
  * the SPAWN event said so. COUNTED: yes, and pool.held counts it, now or in a moment. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
-/* Takes one hold away. If it was the last hold of a spawned task: queues it, and returns true. */
+/* Takes one hold away. If it was a spawned task's last hold, queues the task, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: the task's run sees what each thread did before it took a hold away; and the thread that
-     * takes the last one sees the spawn, hence the pool and flags. Pairs with itself and T6. */
+    /* E3: the task's run sees what each thread did before it took a hold away. The thread that
+     * takes the last hold sees the spawn, hence the pool and flags. Pairs with itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
@@ -6575,8 +6579,8 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
-/* Returns the block with the current task's frame, or NULL. A guest's block, except a helper's, has
- * no task. Then an outer block has the frame. */
+/* Returns the block that has the frame of this thread's current task, or NULL. A guest's block,
+ * except a helper's, has no task in its frame: then the task is in the frame of an outer block. */
 static wsqi_worker *wsqi_task_block(void) {
     wsqi_worker *self = wsqi_self_get();
     while (self != NULL && self->frame.task == NULL) self = self->outer;
@@ -6594,16 +6598,17 @@ WSQ_API bool wsq_budget_take(void) {
 /* ==========================================================================
  * >>timer
  * Purpose:   wakes tasks at set times, at a cost that does not grow with the number of timers.
- * Invariant: `base` is a past time. Times are in ns, and written in digits to the base of 64. Level
- *            n has 64 lists, one for each value of the n-th digit. A timer's level is the highest
- *            digit in which its time differs from `base`; its list is the one for the value of that
- *            digit in its time. So the timers of a level are due before those of higher levels.
- *            When the time of a list has come, the list is opened: `base` becomes that time, and
- *            each timer of the list fires, or moves if it is due later. If a timer is set again to
- *            a later time, it stays in its list until that list is opened. `next` (of a worker's
- *            lists) and timer_next (of the pool) are no later than the first timer; or the thread
- *            that set this timer is about to lower them. While a permit sleeps and a timer is set,
- *            the watcher wakes up at timer_next.
+ * Invariant: times are in ns. Here each time is a row of digits to the base of 64; digit 0 is the
+ *            lowest. `base` is a past time. Level n has 64 lists, one for each value of digit n. A
+ *            timer's level is the highest digit in which the timer's time differs from `base`. Its
+ *            list is the one for the value that this digit has in the timer's time. So the timers
+ *            of a level are due before those of higher levels. A list's time is the first time that
+ *            belongs to the list, so its digits below n are 0. When that time has come, the list is
+ *            opened: `base` becomes that time, and each timer of the list fires, or moves if it is
+ *            due later. If a timer is set again to a later time, it stays in its list until that
+ *            list is opened. `next` (of a worker's lists) and timer_next (of the pool) are no later
+ *            than the first timer, or the thread that set this timer is about to lower them. While
+ *            a permit sleeps and a timer is set, the watcher wakes up at timer_next.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order: the radix
@@ -6675,8 +6680,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t
     return end;
 }
 
-/* The lock's holder finds the first list that is not empty. If its time has come by `now`, opens
- * it, and returns `now`. Else returns when to look again; WSQI_NEVER: there is no timer. */
+/* The lock's holder finds the first list that is not empty. If that list's time has come by `now`,
+ * opens it (`open`), and returns `now`. Else returns when to look again; WSQI_NEVER: no timer. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6701,7 +6706,7 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     return WSQI_NEVER;
 }
 
-/* The lock's holder takes the first timer out of the open list. */
+/* The lock's holder takes the first timer out of the open list, timers->open. */
 static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
     wsqi_link *link = wsqi_get(&timers->open->next);
     wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
@@ -6724,7 +6729,7 @@ static bool wsqi_timers_make(wsq_pool *pool) {
 }
 
 /* Frees the lists of a pool that is over, and marks its timers as not set. (In a child of fork()
- * the lists may be half changed, so it only frees them.) */
+ * the lists may be half changed, so they are only freed.) */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6735,10 +6740,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 }
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
- * list for its time. A due timer is marked as fired, and its task is notified. (The mark: the word
- * `timers` of the timer is the address of `timers` + 1.) Returns the task if the caller must queue
- * it. If not, the notified task may run and free the timer now, so this function does not use the
- * timer any more. (A cancel that reads the mark waits for the lock.) */
+ * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
+ * lists + 1. Then its task is woken (wsqi_task_notify). Returns the task if the caller must queue
+ * it. If the caller need not, the task may already run and free the timer, so this function does
+ * not use the timer any more. (A cancel that reads the mark waits for the lock.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6749,7 +6754,7 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
     /* N3: a thread that sees NULL may free the timer or set it again, so this store is the last use
-     * here. Pairs with N4. Before this store, the task cannot free the timer: it is not queued. */
+     * here. Pairs with N4. The task cannot have freed the timer before: it is not queued yet. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6792,8 +6797,8 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 /* Wakes the tasks whose timers are due, a bounded number in one call. It leaves out lists whose
  * lock is held, and other workers' timers unless they are late by `grace` ns. The tasks of one
  * worker's timers are queued in the order of their times, so none goes into a LIFO slot. All are
- * queued after the lists are unlocked: in a pool that is over, queueing cancels them, and their
- * cleanups may lock the lists, to cancel timers. A thread that runs tasks calls this between them,
+ * queued after the lists are unlocked: in a pool that is over, queueing a task cancels it, and its
+ * cleanup may lock the lists, to cancel timers. A thread calls this between two tasks that it runs,
  * and in searches. True: timers were taken, but no task was queued, so the caller tries again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
@@ -6830,14 +6835,15 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     return moved;
 }
 
-/* Returns the lists in `where`, a value of timer->timers, without the mark of a fired timer. */
+/* where: a value of timer->timers: the address of lists, + 1 if the timer has fired. Returns the
+ * address without this mark. */
 static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Finds the lists of this pool in which the timer is set or has fired, or else takes those of the
- * calling thread. Locks these lists, marks the timer as set in them, and returns them. NULL: the
- * timer is set in another pool. *where returns what timer->timers was before. */
+/* Finds the lists of this pool in which the timer is set or has fired; if there are none, chooses
+ * those of the calling thread. Locks the lists, marks the timer as set in them, and returns them.
+ * NULL: the timer is set in another pool. *where returns what timer->timers was before. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6902,18 +6908,18 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  * >>after: tasks that wait for the end of others
  * Purpose:   queues a spawned task when its last predecessor ends. An edge, in the caller's memory,
  *            leads from each predecessor to the task, its successor.
- * Invariant: a predecessor's `after` lists the edges to its successors; a successor's state counts,
- *            as holds, its edges that are not resolved. Each edge is resolved once: by the thread
- *            that ends the predecessor or, if that has ended already, by a thread that adds an
- *            edge. The thread that ends an AWAITED task closes `after`, then stores DONE, and does
- *            not touch the task any more; then it resolves the edges.
+ * Invariant: a predecessor's `after` lists the edges to its successors. Each edge is a hold in its
+ *            successor's state; to resolve an edge is to take that hold away. An edge is resolved
+ *            once: by the thread that ends the predecessor or, if the predecessor has ended before,
+ *            by a thread that adds an edge. The thread that ends an AWAITED task closes `after`,
+ *            then stores DONE, and does not touch the task any more; then it resolves the edges.
  * Writers:   after: a thread that adds an edge pushes it, and closes `after` if the task has ended;
  *            the thread that ends the task closes it; a spawn or wsqi_task_poison opens it again.
  * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
 
-/* Marks a task as POISONED, so that it does not run: a predecessor was cancelled. A done task,
- * which waits for its next spawn, loses DONE. With both bits, its last run would look cancelled. */
+/* Marks a task as POISONED, so that it does not run, because a predecessor was cancelled. If the
+ * task is DONE from its last run, clears DONE: with both bits, that run would look cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6934,8 +6940,8 @@ static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* Takes a hold from each successor of a task that has ended. edge: the first of the task's edges;
- * all may be freed after this. poisons: the task was cancelled. */
+/* Takes a hold from each successor of a task that has ended. edge: the first of the task's edges.
+ * All these edges may be freed after this. poisons: the successors must not run. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6964,8 +6970,8 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to the task's `after`, and returns 0. If the task is done, returns its state, which
- * is not 0. (That state may be out of date if another thread is spawning the task again.) */
+/* Adds the edge to the task's `after`, and returns 0. Or, if the task is done, only returns its
+ * state, which is not 0. (The state may be old if another thread is spawning the task again.) */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
@@ -6984,7 +6990,7 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
 }
 
 /* Lets the edge begin at this task. The task's end will resolve the edge. If the task has ended
- * already, this function resolves it. */
+ * already, this function resolves the edge. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     uint32_t state = wsqi_edge_push(edge, task);
     if (state != 0) {
@@ -6992,7 +6998,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* The task ended without AWAITED and resolved no edges. */
+        edge = wsqi_task_close(task); /* The task ended before AWAITED, and resolved no edges. */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -7021,8 +7027,8 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: the thread that runs or ends the task (all writers: see >>task).
  * ========================================================================== */
 
-/* Ends a task as wsqi_task_finish does, whatever bits its state has. If it is AWAITED, this
- * resolves its edges, and calls the threads that wait for it. */
+/* Ends a task as wsqi_task_finish does, whatever bits its state has. If the task is AWAITED,
+ * resolves its edges, and calls the threads that wait for the task. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
@@ -7044,11 +7050,12 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or was woken or cancelled while it ran. A task with a
- * priority or pin goes to its lane; any other to the back of the owner's ring or, if the ring is
- * full or not in use, to the first lane of the global queue. A task that would run next goes to
- * that lane, too, if other tasks wait in it, because they come first. For a task that will run next
- * the owner notifies only if it does something else first: before an urgent task (wsqi_take_lane),
- * before it blocks (wsqi_permit_give), or after a nested step. */
+ * priority or pin goes to its lane; any other to the back of the owner's ring. But if the ring is
+ * full or not in use, the task goes to the first lane of the global queue. It goes there, too, if
+ * it would be the next to run although tasks wait in that lane, because those come first. For a
+ * task that will run next from the ring, this function does not notify. The owner notifies later,
+ * and only if it does something else first: before an urgent task (wsqi_take_lane), before it
+ * blocks (wsqi_permit_give), or after a nested step (wsqi_step_nested). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
