@@ -5835,15 +5835,14 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * front of that queue, others to its end. While a thief copies from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
-    wsq_task *newest = task, *oldest = task;
+    wsq_task *oldest = task;
     for (size_t i = wsqi_ring_spill(&self->ring, out); i-- > 0;) {
         wsq_task *next = (wsq_task *)out[i]; /* marked or not */
-        if (newest == NULL) newest = next;
-        else wsqi_set(&oldest->next, next);
+        wsqi_set(&oldest->next, next);
         oldest = wsqi_unmarked(next);
     }
     uint32_t lane = wsq_random_next(&self->random); /* any lane, so that consumers spread */
-    if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
+    wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, task, oldest);
 }
 
 /* The owner takes the task out of its LIFO slot. */
