@@ -87,9 +87,13 @@ sort_out() {
     done
 }
 
-compile() { # program, file, more flags
+source_of() { # program: its source, and its flags if it is a variant
     variant=$(sed -n "s|^test/$1 ||p" "$dir/variants")
-    variant=${variant:-test/$1.c}
+    echo "${variant:-test/$1.c}"
+}
+
+compile() { # program, file, more flags
+    variant=$(source_of "$1")
     case $variant in *' '*) more=${variant#* } ;; *) more= ;; esac
     $CC $flags -O0 "$3" $more "$dir/${variant%% *}" -o "$2" -lm 2>"$dir/log"
 }
@@ -153,7 +157,8 @@ for WSQ_SCALE in $short $([ "$scale" = "$short" ] || echo "$scale"); do
         file=$dir/bin/$program
         if [ "$WSQ_SCALE" = $short ]; then
             compile "$program" "$file" "-include$dir/test/tools/mutant.h" || continue
-        elif ! [ -x "$file" ] || ! grep -q 'test_times\|test_scale\|explore\.h\|WSQ_SCALE' "$dir/test/$program.c"; then
+        elif ! [ -x "$file" ] ||
+            ! grep -q 'test_times\|test_scale\|explore\.h\|WSQ_SCALE' "$dir/$(source_of "$program" | cut -d ' ' -f 1)"; then
             continue
         fi
         measure "$file" || { echo "# $program fails by itself"; continue; }
