@@ -482,8 +482,9 @@
  *         task or job runs inside the wait at that moment, the wait returns when this has ended. It
  *         can be a pinned task; in a wait without a time-out, what the wait is for; or, without
  *         stand-ins, any task or job.
- *     12. While a worker is idle, a timer fires about 50 us late; otherwise it fires in the next
- *         turn of a worker, or before the next pinned task of a worker that waits or has no permit.
+ *     12. While a worker is idle or sleeps in a join, a timer fires about 50 us late; otherwise in
+ *         the next turn of a worker, or before the next pinned task of a worker that waits or has
+ *         no permit.
  *     13. While a worker is idle, an idle worker waits in the driver. Otherwise a worker looks for
  *         events in its next turn, or before a pinned task, as for a timer.
  *     14. A thread that was dismissed leaves as soon as its task returns.
@@ -5534,11 +5535,15 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
         /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
-         * and the watcher waits for a permit. I10: the watcher sees the sleeping permit, or the
-         * thread that put the permit to sleep makes the watcher look again. Pairs with I11. */
+         * and the watcher waits for a permit, if need be a joiner's. I10: the watcher sees the
+         * sleeping permit, or JOINED, or the thread that put the permit to sleep makes the watcher
+         * look again, or the joiner gives its permit back. Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
-        if (wsqi_sleeping(s) == 0) timer = now + WSQI_WATCH_NS;
+        if (wsqi_sleeping(s) == 0) {
+            timer = now + WSQI_WATCH_NS;
+            wsqi_joiner_ask(pool);
+        }
     }
     return timer < until ? timer : until;
 }
@@ -5648,8 +5653,8 @@ static void wsqi_watch_end(wsqi_worker *self) {
         wsqi_wake_self(self);
         return;
     }
+    if (self->robs_slots) wsqi_joiner_ask(pool); /* (for a due timer wsqi_watch_until does so) */
     self->robs_slots = false; /* no permit sleeps, so this thread may not rob */
-    wsqi_joiner_ask(pool);
 }
 
 /* The owner is idle, and its park_timeout_ns is up. It wakes itself if a wake-up was lost: if at
@@ -9793,6 +9798,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     if (giver != NULL) wsqi_store_hint(&self->lead, giver->index + 1); /* wsqi_help looks there */
     bool sleeps = giver == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
+    /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. */
+    due = due || (wsqi_load_hint(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0;
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
     wsqi_each_pool(block, wsqi_self_get())
         if (block->pool == pool) has = block->permit && !guest;

@@ -57,10 +57,13 @@ static item *late;
 
 static void long_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, compute(40 * MS); }
 
+static uint64_t joined;
+
 static wsq_poll keeps_its_permit_run(wsq_ctx ctx, wsq_task *task) {
     wsq_job job;
     wsq_fork(&ctx, &job, long_job);
     compute(item_of(task)->ns);
+    joined = now();
     wsq_join(&ctx, &job);
     return WSQ_DONE;
 }
@@ -217,6 +220,47 @@ static void watcher_leaves(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a join that sleeps while a timer is due ---- */
+
+static wsq_poll blocks_first_run(wsq_ctx ctx, wsq_task *task) {
+    block_for(ctx, MS);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* A job and two tasks have the three permits when the timer is due, and an idle thread without one watches. One of the
+ * tasks then sleeps in its join: at that moment, or between two looks of the watcher. */
+static void join_beside_a_timer(uint64_t joins_after, uint64_t due_after, uint64_t stall_at) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    item *joins = item_make(joins_after), *blocks = item_make(30 * MS), *due = item_make(US);
+    due->pends = true;
+    item_spawn(pool, due);
+    nap(MS);
+    joins->task.fn = keeps_its_permit_run;
+    blocks->task.fn = blocks_first_run;
+    item_spawn_on(pool, 0, blocks);
+    item_spawn_on(pool, 1, joins);
+    item_set_timer(pool, due, due_after);
+    nap(5 * MS);
+    CHECK(wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
+    uint32_t watcher = wsqi_load_hint(&pool->watcher);
+    CHECK(watcher != 0 && watcher < 8);
+    sim_stall.only = 1 + wsqi_block(pool, watcher - 1)->thread->id;
+    sim_stall.ns = 80 * US; /* the watcher, while the join begins to sleep */
+    sim_stall.left = stall_at;
+    wsq_pool_wait(pool);
+    CHECK(due->began < joined + 200 * US);
+    sim_stall.left = sim_stall.only = 0;
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
+static void joins_when_a_timer_is_due(void) {
+    for (uint64_t later = 0; later < 600 * US; later += 50 * US) join_beside_a_timer(8 * MS + later, 6 * MS, 0);
+    for (uint64_t later = 0; later < 80 * US; later += 200) join_beside_a_timer(6 * MS + later, 6 * MS, 0);
+    for (uint64_t at = 1; at < 80; at++) join_beside_a_timer(6 * MS + 20 * US, 6 * MS, at);
+}
+
 /* ---- a wait for a task of a batch that is refused ---- */
 
 static wsq_result waited;
@@ -293,6 +337,7 @@ int main(void) {
     IN_WORLD(joiner_goes_on);
     IN_WORLD(guest_leaves);
     IN_WORLD(watcher_leaves);
+    IN_WORLD(joins_when_a_timer_is_due);
     IN_WORLD(refused_batch);
     IN_WORLD(order_when_a_permit_passes);
     return test_end();
