@@ -352,7 +352,8 @@
  * Cancelling takes nothing out of the middle of a queue. A cancelled task keeps its place, and its
  * memory must stay, until a worker comes to it and calls the cleanup. If long tasks hold all
  * workers, this takes as long as they do. A future's place in the queue belongs to the pool: after
- * wsq_future_cancel and wsq_future_drop the pool uses nothing of yours any more.
+ * a wsq_future_cancel that returned true, and wsq_future_drop, the pool uses nothing of yours any
+ * more.
  *
  * TIMERS. wsq_timer_set wakes a task later. A wsq_timer is a member of a struct of yours, usually
  * of the one that has the task; a zeroed timer is not set. To set, reset or cancel a timer takes
@@ -759,7 +760,7 @@
  *                                  In a program without other threads: recipes/main_polls.c
  *     use epoll, libuv, GLib?      the task returns WSQ_PENDING, and the loop calls wsq_wake, on
  *                                  any thread: recipes/epoll.c. If the loop shall have no thread,
- *                                  use a driver: recipes/uv.c, recipes/glib.c. To tell the loop
+ *                                  use a driver: wsq_io.h, recipes/uv.c, glib.c. To tell the loop
  *                                  that a task is done: uv_async_send, g_main_context_invoke
  *     handle signals?              a thread that waits for them calls wsq, a handler must not:
  *                                  recipes/signals.c
@@ -808,7 +809,7 @@
  *     shut down under load?        wsq_pool_shutdown: later spawns get WSQ_ERR_CLOSED, and the task
  *                                  stays the caller's. End the threads that call, then
  *                                  wsq_pool_destroy
- *     hold a mutex in a task?      only within one run of the task: LOCKS in >>host
+ *     hold a mutex in a task?      within one run, best not across a wait or join: LOCKS in >>host
  *     call fork()?                 the child may only destroy its copy of the pool, and make a new
  *                                  one: FORK() in >>guide
  *     use it in a library?         copy (vendor) wsq.h into it, and do not include it in a header
@@ -2060,9 +2061,9 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
  * there may call this.
  * The result is true if this call, or an earlier one, has cancelled the task: its function will not
  * be called any more. It is false if the function runs, the task has ended by itself, or this did
- * nothing. For a queued task that is not revocable, or that has yielded, it is not known yet
- * whether its function was called. Then the result may be false, too, and only wsq_task_wait tells
- * whether the task was cancelled. */
+ * nothing. It may also be false for a queued task, if the task has yielded or is not revocable
+ * (wsq_task_set_revocable): a worker may be about to run it. Then only wsq_task_wait tells whether
+ * the task was cancelled. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
@@ -4148,7 +4149,8 @@ struct wsqi_worker {
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork for lack of job stack */
-    uintptr_t brief;      /* owner: the body of a loop that was short; see wsqi_loop_run */
+    uintptr_t brief;      /* owner: a loop's body, whose few elements took little time, or 0; see
+                           * wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner: its ring overflowed, so wsqi_order_keep is due; only in a pool
@@ -4199,7 +4201,7 @@ enum {
     WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears the bit */
     /* the task or a predecessor was cancelled: a run that sees this does not begin */
     WSQI_TASK_POISONED = 16,
-    WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
+    WSQI_TASK_OPEN = 32,    /* not started, and a future or revocable (wsq_task_set_revocable) */
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
 };
 
@@ -4246,7 +4248,7 @@ typedef struct wsqi_places {
 struct wsq_pool {
     const char *copy; /* &wsqi_copy of the copy of wsq that made the pool; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
-    unsigned workers, guest_base, words; /* guest_base: first guest's index; words: of a bitmap */
+    unsigned workers, guest_base, words; /* guest_base: first guest's index; words in a bitmap */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how many rounds of looks a search has, if spin_ns is 0 */
@@ -4276,7 +4278,8 @@ struct wsq_pool {
     wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
     wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
     /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block of the thread that took
-     * it last); + 1: the thread still has it; + WSQI_HEARD: it left after events. Taken by CAS */
+     * the driver last), + 1 while that thread has it, or + WSQI_HEARD if it has given the driver up
+     * after events. Taken by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
@@ -5942,8 +5945,8 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     if (pool->workers == 1) {
-        /* All tasks of the ring go first, then `task`. Later spawns go into the ring. (Rejected: to
-         * put these into the global queue, too. That slows bench spawn/many down by a third.) */
+        /* All tasks of the ring move to the global queue, and `task` follows. (Rejected: to put
+         * later spawns there, too. That slows bench spawn/many down by a third.) */
         (void)wsqi_spill_queue(self, NULL);
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         self->spilled = true; /* so wsqi_order_keep is called before the next task */
@@ -7878,7 +7881,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
-    wsqi_group_flush(self); /* wsqi_search_begin's check for a quiet pool must count all ends. */
+    wsqi_group_flush(self); /* wsqi_search_begin checks for a quiet pool: count ended tasks first */
     /* With a permit the owner becomes a searcher. So it wakes no thread for each task that the
      * driver's `dispatch` queues: when the search ends, it wakes threads for all of them. */
     if (self->permit && !self->searching) wsqi_search_begin(self);
@@ -7890,8 +7893,8 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
  * of these tasks that exists: a WSQ_LOW task (every 16th turn), an urgent task (WSQ_HIGH or
  * pinned), a task stolen from a thread in a long task, a task of this worker's own (in a WSQ_LIFO
  * pool from the deque and from the ring alternately). Then tasks move from the global queue to the
- * end of the ring. If no task may be taken (wsqi_global_room is 0), the worker's next look for a
- * task is a turn again, except after a WSQ_LOW task. */
+ * end of the ring. If none may move now (wsqi_global_room is 0), the worker's next look for a task
+ * is a turn again, unless this turn took a WSQ_LOW task. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool over = false;
@@ -9009,7 +9012,8 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
 }
 
 /* Runs the awaited tasks of the worker's own slot and queue, each once, before the worker blocks.
- * Notifies, because searchers may have missed the other tasks while wsqi_take_back moved those. */
+ * wsqi_take_back also moves tasks that are not awaited, and searchers may miss them meanwhile. So
+ * this notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring);
@@ -10790,8 +10794,9 @@ static void wsqi_check_still(wsq_pool *pool, bool stopper) {
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool, stopper) &&
         !wsqi_waits_release(pool)) {
-        /* Puts the thread in wsq_pool_shutdown on duty. After its last sweep it goes off duty. Up
-         * to then wsqi_over is false, so other threads go on waiting. Relaxed: P6 orders it. */
+        /* From here on the thread that is in wsq_pool_shutdown counts as on duty, until it has
+         * cancelled the last tasks. Up to then wsqi_over is false, so other threads go on waiting.
+         * Relaxed: P6 orders it. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
         /* P6: what tasks did is visible to the shutdown. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
