@@ -1,10 +1,10 @@
 /* What becomes of wsq on many cores: the questions of README.md, answered in virtual time.
  *
- *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
+ *   questions [-q] [-s] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
  *
- * -q: a minute's worth. -r: only this workload, in `weak`, `strong`, `hot`. -w: so much work for
- * each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without -m it is the machine
- * of 128 cores. */
+ * -q: a minute's worth. -s: pools are WSQ_SHARED. -r: only this workload, in `weak`, `strong`, `hot`.
+ * -w: so much work for each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without
+ * -m it is the machine of 128 cores. */
 #include "efficiency.h"
 #include "events.h"
 #include "steps.h"
@@ -305,7 +305,7 @@ enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 static void usage(const char *problem, const char *word) {
     fprintf(stderr, "questions: %s: %s\n", problem, word);
-    fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] "
+    fprintf(stderr, "questions [-q] [-s] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] "
                     "[QUESTION...]\n"
                     "machines:\n");
     for (size_t i = 0; i < SIM_MACHINES; i++)
@@ -362,6 +362,8 @@ static int program(int argc, char **argv) {
             usage("too many arguments, beginning with", word);
         if (option && word[1] == 'q') {
             options.quick = true;
+        } else if (option && word[1] == 's') {
+            sim_order = WSQ_SHARED;
         } else if (option && strchr("mnrwc", word[1]) != NULL) {
             if (value == NULL) usage("this option needs a value", word);
             i++;
