@@ -364,7 +364,7 @@ static void ask(wsq_pool *pool, size_t rounds) {
     for (size_t round = 0; round < 3 * rounds; round++) {
         step one;
         void *result = NULL;
-        wsq_future *future;
+        wsq_future *future = NULL;
         step_new(&one, same_here, NULL);
         if (round % 3 == 0) {
             CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
