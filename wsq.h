@@ -476,16 +476,16 @@
  *         inside a join, or between wsq_block_begin and wsq_block_end.
  *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
  *         also inside a wait, if one of the WSQ_GUESTS blocks is free.
- *     10. If a worker sleeps in a join, another thread starts a queued task immediately. (With
- *         spin_ns, a join may look for that long before it sleeps.) But no task starts while jobs
- *         use all permits.
+ *     10. If a worker sleeps in a join, another thread starts a queued task immediately, if there
+ *         is an idle thread or a stand-in is left. (With spin_ns, a join may look for that long
+ *         before it sleeps.) But no task starts while jobs use all permits.
  *     11. A wait returns immediately after the end of what it waits for, or at its deadline. If a
  *         task or job runs inside the wait at that moment, the wait returns when this has ended. It
  *         can be a pinned task; in a wait without a time-out, what the wait is for; or, without
  *         stand-ins, any task or job.
- *     12. While a worker is idle or sleeps in a join, a timer fires about 50 us late; otherwise in
- *         the next turn of a worker, or before the next pinned task of a worker that waits or has
- *         no permit.
+ *     12. While a worker is idle, or sleeps in a join and an idle thread can take its place, a
+ *         timer fires about 50 us late. Otherwise it fires in the next turn of a worker, or before
+ *         the next pinned task of a worker that waits or has no permit.
  *     13. While a worker is idle, an idle worker waits in the driver. Otherwise a worker looks for
  *         events in its next turn, or before a pinned task, as for a timer.
  *     14. A thread that was dismissed leaves as soon as its task returns.
@@ -703,6 +703,7 @@
  *     - joins out of order, and a published job that is not joined
  *     - a task that was never set up, or whose memory an allocator has filled with a pattern
  *     - a zeroed group that was not set up, a NULL task, a function that returns no wsq_poll
+ *     - a task that waits for its own group
  *     - a pool that was destroyed, as long as nothing else has taken its memory
  *     - a shutdown that waits for a task which nobody wakes: after 5 s it writes what wsq_pool_dump
  *       knows to stderr
@@ -2184,8 +2185,7 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * was shut down before all tasks ran. No task of the group runs any more. If the pool was not shut
  * down, none is left. After a shutdown some tasks may still be pending or held (wsq_group_pending
  * counts them): keep the group until they are woken, or their predecessors have ended.
- * WSQ_ERR_INVALID: the group is NULL, or the caller is a task of the group, or is in the driver's
- * dispatch function.
+ * WSQ_ERR_INVALID: the group is NULL, or the caller is in the driver's dispatch function.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
 
@@ -3482,13 +3482,14 @@ static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
 
 #if defined(__linux__) && !defined(WSQI_ASAN)
 static WSQI_UNUSED void *wsqi_pages_take(size_t size, size_t alignment) {
+    int saved = errno; /* restored below: the caller may be inside a task */
     char *raw = (char *)mmap(NULL, size + alignment, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | WSQI_MAP_ANONYMOUS, -1, 0);
+    errno = saved;
     if (raw == (char *)MAP_FAILED) return NULL;
     size_t head = (size_t)(0 - (uintptr_t)raw) & (alignment - 1);
     if (head != 0) munmap(raw, head);
     munmap(raw + head + size, alignment - head);
-    int saved = errno; /* restored below: the caller may be inside a task */
     syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels reject it */);
     errno = saved;
     return raw + head;
@@ -5128,7 +5129,9 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
 }
 
 /* Sets JOINED: from here on producers may ask the caller for its permit. The caller is about to
- * sleep with that permit in a join. It has set its bit in `joiners`, and passed a full barrier. */
+ * sleep with that permit in a join. It has set its bit in `joiners`, and passed a full barrier. (A
+ * joiner without a permit must not set JOINED. If it is called, it calls the other joiners. Several
+ * of these would call each other without end.) */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     /* I8: either a producer sees JOINED in S, or this thread sees the producer's task. Otherwise
@@ -5521,7 +5524,8 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
 }
 
 /* Returns when the watcher must look next. If no slot is full, the watcher notes in pool->watcher
- * that it waits only for a timer: then a thread that fills a slot wakes it. */
+ * that it waits only for a timer: then a thread that fills a slot wakes it. If a timer is due, and
+ * no permit sleeps, it asks a joiner for one. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5538,9 +5542,10 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
         /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
-         * and the watcher waits for a permit, if need be a joiner's. I10: the watcher sees the
-         * sleeping permit, or JOINED, or the thread that put the permit to sleep makes the watcher
-         * look again, or the joiner gives its permit back. Pairs with I11. */
+         * and the watcher waits for a permit. I10: the watcher sees the sleeping permit, or the
+         * thread that put it to sleep makes the watcher look again. And the watcher sees JOINED,
+         * and asks a joiner, or the joiner sees this store, and gives its permit back. Pairs with
+         * I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) {
@@ -5643,8 +5648,8 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 }
 
 /* The watcher's time is up, so it looks. It takes the driver if that is free. If a timer is due, or
- * a slot may be robbed, it wakes itself with a sleeping permit, or, if no permit sleeps, asks a
- * joiner for one. */
+ * a slot may be robbed, it wakes itself with a sleeping permit. If no permit sleeps, a joiner is
+ * asked for one: here for a slot, and for a timer in wsqi_watch_until, which follows. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -5656,7 +5661,7 @@ static void wsqi_watch_end(wsqi_worker *self) {
         wsqi_wake_self(self);
         return;
     }
-    if (self->robs_slots) wsqi_joiner_ask(pool); /* (for a due timer wsqi_watch_until does so) */
+    if (self->robs_slots) wsqi_joiner_ask(pool);
     self->robs_slots = false; /* no permit sleeps, so this thread may not rob */
 }
 
@@ -6586,12 +6591,17 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
-/* Returns the block that has the frame of this thread's current task, or NULL. A guest's block,
- * except a helper's, has no task in its frame: then the task is in the frame of an outer block. */
+/* Returns the block with the current task's frame, or NULL. A guest's block, except a helper's, has
+ * no task, nor has a worker's in a stolen job. Then an outer block may have the frame. */
 static wsqi_worker *wsqi_task_block(void) {
     wsqi_worker *self = wsqi_self_get();
     while (self != NULL && self->frame.task == NULL) self = self->outer;
     return self;
+}
+
+static inline bool wsqi_in_group(const wsq_group *group) {
+    const wsqi_worker *block = wsqi_task_block();
+    return block != NULL && block->frame.group == group;
 }
 
 WSQ_API bool wsq_budget_take(void) {
@@ -7606,7 +7616,9 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
         self = local;
     if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
     const wsq_task *task = self->frame.task;
-    if (task != NULL && (wsqi_load_hint(&task->state) & WSQI_TASK_POISONED)) return true;
+    /* (A future that a waiting worker calls is POISONED and OPEN, and not cancelled.) */
+    uint32_t state = task != NULL ? wsqi_load_hint(&task->state) : 0;
+    if ((state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED) return true;
     return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
 
@@ -8627,10 +8639,10 @@ static void wsqi_permits_take(void) {
 /* The thread is about to block or wait, and gives back its permits in all its pools. Each permit
  * goes to a thread that seeks one in a seat or, if there is none, sleeps. But the block `keeper`
  * (NULL: none) keeps a permit that no other thread could use. False: `keeper` has kept its permit,
- * so the thread must run tasks in its wait. A join gives its permit back (wait->gives) if tasks are
- * queued, or if it may run no other jobs. Else the join keeps the permit until a producer asks for
- * it (wsqi_joiner_ask). (Rejected: joins that always give it back. That slows fib down by a sixth:
- * bench/sim.) */
+ * so the thread must run tasks in its wait. A join gives its permit back (wait->gives) if another
+ * thread needs it, or if the join may run no other jobs (wsqi_join_sleep). Else the join keeps the
+ * permit until a producer asks for it (wsqi_joiner_ask). (Rejected: joins that always give it back.
+ * That slows fib down by a sixth: bench/sim.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool given = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -9211,8 +9223,8 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsqi_check_group(group);
-    const wsqi_worker *block = wsqi_task_block();
-    if (block != NULL && block->frame.group == group) return WSQ_ERR_INVALID;
+    WSQ_ASSERT("a task waits for its own group, and without a time-out" &&
+               (timeout_ns != WSQ_FOREVER || wsqi_forked(group->pool) || !wsqi_in_group(group)));
     return wsqi_await(group->pool, NULL, group, timeout_ns);
 }
 
@@ -9783,8 +9795,9 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 /* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
  * threads may call it, for a job or for its permit. asked: this thread was called before, and then
  * found no job. The watcher may have called it for a full slot or a timer. So if a slot is full or
- * a timer is set now, this thread gives its permit back before it sleeps. True: a call ended the
- * sleep; or `asked` was true, and this thread did not sleep: that call is still not answered. */
+ * a timer is set now, or the watcher waits for a permit, this thread gives its permit back before
+ * it sleeps. Returns the next value of `asked`: a call ended the sleep, or the earlier call is not
+ * answered, because this thread did not sleep. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9797,16 +9810,17 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: calls may come from here on. */
     /* J7: this thread sees public jobs, or their owner calls this thread. Pairs with J5, I7. */
     wsqi_fence_sc();
-    if (help && !guest) wsqi_joiner_mark(pool);
+    bool has = false; /* a permit that others could use */
+    wsqi_each_pool(block, wsqi_self_get())
+        if (block->pool == pool) has = block->permit && !guest;
+    if (help && has) wsqi_joiner_mark(pool);
     const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
     if (giver != NULL) wsqi_store_hint(&self->lead, giver->index + 1); /* wsqi_help looks there */
     bool sleeps = giver == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
     /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. */
     due = due || (wsqi_load_hint(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0;
-    bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
-    wsqi_each_pool(block, wsqi_self_get())
-        if (block->pool == pool) has = block->permit && !guest;
+    bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     /* A guest has no permit that others could use. But if a guest may not run other jobs, it is not
      * at work while it sleeps, so S stops counting it as at work. */
     wait.gives = !help || (wanted && !guest);
@@ -9867,6 +9881,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     }
     /* This thread was called for work, but its join is over. So another thread is woken instead. */
     if (asked) wsqi_pass_on(self->pool);
+    if (asked) wsqi_permit_slept(self->pool); /* the call may have been for a timer that is due */
     self->help_depth--;
     self->frame.floor = floor;
 }

@@ -682,6 +682,52 @@ static void own_future_awaited(void) {
     pool_end(pool);
 }
 
+/* All blocks for guests are taken, so a run in a future's function uses the worker's own: nothing is cancelled there. */
+static atomic_uint guests_in;
+static atomic_bool guests_leave;
+
+static void stay(wsq_ctx ctx, void *arg) {
+    (void)ctx, (void)arg;
+    atomic_fetch_add(&guests_in, 1);
+    while (!atomic_load(&guests_leave)) sched_yield();
+}
+
+static void ask_cancelled(wsq_ctx ctx, void *arg) { *(bool *)arg = wsq_cancelled(ctx); }
+
+static void *run_and_ask(void *arg) {
+    CHECK_EQ(wsq_run(current, ask_cancelled, arg), WSQ_OK);
+    return arg;
+}
+
+static wsq_poll get_and_ask(wsq_ctx ctx, wsq_task *task) {
+    bool cancelled = true;
+    wsq_future *future = NULL;
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_submit(current, run_and_ask, &cancelled, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    CHECK(!cancelled);
+    return WSQ_DONE;
+}
+
+static void guest_or_asker(test_thread *self) {
+    wsq_task task;
+    if (self->index != 0) {
+        CHECK_EQ(wsq_run(current, stay, NULL), WSQ_OK);
+        return;
+    }
+    while (atomic_load(&guests_in) != WSQ_GUESTS) sched_yield();
+    wsq_task_init(&task, get_and_ask);
+    CHECK_EQ(wsq_spawn(current, &task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+    atomic_store(&guests_leave, true);
+}
+
+static void not_cancelled(void) {
+    current = pool_new((wsq_config){.workers = 1});
+    test_threads(1 + WSQ_GUESTS, guest_or_asker, NULL);
+    pool_end(current);
+}
+
 int main(void) {
     test_begin("test_future");
     RUN(results);
@@ -705,6 +751,7 @@ int main(void) {
     RUN(calls_are_counted_once);
     RUN(own_future);
     RUN(own_future_awaited);
+    RUN(not_cancelled);
     RUN(misuse);
     return test_end();
 }

@@ -131,36 +131,6 @@ static void misuse(void) {
     pool_end(pool);
 }
 
-static wsq_group own_group;
-
-/* A wait for its own group would never end. */
-static void wait_for_own(wsq_ctx ctx, wsq_job *job) {
-    (void)ctx, (void)job;
-    CHECK_EQ(wsq_group_wait_for(&own_group, 0), WSQ_ERR_INVALID);
-    CHECK_EQ(wsq_group_wait(&own_group), WSQ_ERR_INVALID);
-}
-
-static void waits_in_a_run(wsq_ctx ctx, void *arg) { (void)arg, wait_for_own(ctx, NULL); }
-
-static wsq_poll waits_for_own(wsq_ctx ctx, step *self) {
-    wsq_job job;
-    wait_for_own(ctx, NULL);
-    wsq_fork(&ctx, &job, wait_for_own);
-    wsq_join(&ctx, &job);
-    CHECK_EQ(wsq_run(wsq_pool_of(ctx), waits_in_a_run, self), WSQ_OK);
-    return WSQ_DONE;
-}
-
-static void own(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
-    step one;
-    group_new(&own_group, pool);
-    step_new(&one, waits_for_own, NULL);
-    spawn_in(&own_group, &one);
-    CHECK_EQ(wsq_group_wait(&own_group), WSQ_OK);
-    pool_close(pool);
-}
-
 /* ---- time ---- */
 
 static uint64_t now_ns(void) {
@@ -671,7 +641,6 @@ int main(void) {
     RUN(in_a_batch);
     RUN(errors);
     RUN(misuse);
-    RUN(own);
     RUN(time_outs);
     RUN(time_outs_everywhere);
     RUN(only_its_own_tasks_help);

@@ -115,6 +115,23 @@ static void context_of_who_waits_below(wsq_pool *pool) {
     wsq_task_wait(&outer);
 }
 
+static wsq_group own_group;
+
+static wsq_poll wait_for_own_group(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    if (wsq_group_wait_for(&own_group, 0) != WSQ_ERR_TIMEOUT) abort(); /* only looks */
+    wsq_group_wait(&own_group);
+    return WSQ_DONE;
+}
+
+static void own_group_awaited(wsq_pool *pool) {
+    wsq_task task;
+    wsq_group_init(&own_group, pool);
+    wsq_task_init(&task, wait_for_own_group);
+    wsq_group_spawn(&own_group, &task);
+    wsq_group_wait(&own_group);
+}
+
 static void end_of_no_block(wsq_ctx ctx, void *arg) {
     (void)arg;
     wsq_block_end(ctx);
@@ -151,6 +168,7 @@ static void contexts(void) {
     says(context_of_another_thread, "this wsq_ctx is NULL or stale");
     says(loop_with_a_stale_one, "this wsq_ctx is NULL or stale");
     says(block_end_alone, "wsq_block_end without its wsq_block_begin");
+    says(own_group_awaited, "a task waits for its own group");
     passes(contexts_that_are_right);
     passes(context_of_who_waits_below);
 }

@@ -212,13 +212,12 @@ static void helps_in_a_cancel(void) {
 }
 
 /* A task waits for a group, and a thread outside runs a task of it in its own wait. That task waits for one that never
- * comes, so the pool is cancelled, and the group's wait must not end before it. Or it waits for its own group, which is
- * refused; but another task's job, stolen in a join, may wait for that group on the same stack. */
+ * comes, so the pool is cancelled, and the group's wait must not end before it. Or another
+ * task's job, stolen in a join, waits for the group of a task on the same stack. */
 static bool own_group, group_left; /* the explorer's own */
 
 static wsq_poll run_member(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
-    if (own_group) explore_check(wsq_group_wait(&group) == WSQ_ERR_INVALID);
     wsq_result result = own_group ? wsqi_await(pool, NULL, &group, WSQ_FOREVER) : wsq_task_wait(&items[1].task);
     explore_check(result == WSQ_ERR_CANCELLED);
     for (int i = 0; i < 5; i++) wsqi_pause();

@@ -261,6 +261,92 @@ static void joins_when_a_timer_is_due(void) {
     for (uint64_t at = 1; at < 80; at++) join_beside_a_timer(6 * MS + 20 * US, 6 * MS, at);
 }
 
+/* ---- joiners without permits: none has one to give, and none calls the others again and again ---- */
+
+/* Half of the permits are used by jobs, the others by long tasks. A timer is due. */
+static void joiners_stay_asleep(void) {
+    enum { JOINERS = 8 };
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2 * JOINERS});
+    item *due = item_make(US);
+    wsq_stats before, after;
+    for (unsigned i = 0; i < 2 * JOINERS + 2; i++) item_spawn(pool, item_blocks(2 * MS)); /* so there are stand-ins */
+    nap(10 * MS);
+    due->pends = true;
+    item_spawn(pool, due);
+    nap(MS);
+    for (unsigned i = 0; i < JOINERS; i++) {
+        item *joins = item_make(2 * MS);
+        joins->task.fn = keeps_its_permit_run;
+        item_spawn(pool, joins);
+    }
+    nap(5 * MS);
+    for (unsigned i = 0; i < JOINERS; i++) item_spawn(pool, item_make(40 * MS));
+    nap(5 * MS);
+    item_set_timer(pool, due, MS);
+    nap(5 * MS);
+    CHECK(wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
+    wsq_pool_stats(pool, &before);
+    nap(20 * MS);
+    wsq_pool_stats(pool, &after);
+    CHECK(after.joins_parked - before.joins_parked < 4 * JOINERS);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a joiner is asked for its permit, for a timer, when its join ends: the watcher asks the next one ---- */
+
+typedef struct timed_job {
+    wsq_job job;
+    uint64_t ns;
+} timed_job;
+
+static void timed_run(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    compute(wsq_container_of(job, timed_job, job)->ns);
+}
+
+static wsq_poll forks_timed_run(wsq_ctx ctx, wsq_task *task) {
+    timed_job timed = {.ns = item_of(task)->give_up};
+    wsq_fork(&ctx, &timed.job, timed_run);
+    compute(item_of(task)->ns);
+    wsq_join(&ctx, &timed.job);
+    compute(20 * MS);
+    return WSQ_DONE;
+}
+
+static item *forks_timed(uint64_t ns, uint64_t job) {
+    item *self = item_make(ns);
+    self->task.fn = forks_timed_run;
+    self->give_up = job;
+    return self;
+}
+
+/* Workers 1 and 2 sleep in joins with their permits. Worker 3 runs the job of worker 1 in its own join, and does not
+ * search afterwards. All others have long tasks. */
+static void asked_joiner_goes_on(void) {
+    for (uint64_t later = 0; later < 200 * US; later += US) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 6});
+        item *blocks = item_make(60 * MS), *due = item_make(US);
+        due->pends = true;
+        item_spawn(pool, due);
+        nap(MS);
+        blocks->task.fn = blocks_first_run;
+        item_spawn_on(pool, 0, blocks);
+        item_spawn_on(pool, 1, item_make(1500 * US));
+        item_spawn_on(pool, 1, forks_timed(3 * MS, 4450 * US + later));
+        item_spawn_on(pool, 2, forks_timed(4 * MS, 60 * MS));
+        item_spawn_on(pool, 3, forks_timed(500 * US, 2500 * US));
+        item_set_timer(pool, due, 6 * MS);
+        uint64_t at = now() + 6 * MS;
+        nap(3 * MS);
+        item_spawn(pool, item_make(60 * MS));
+        wsq_pool_wait(pool);
+        CHECK(due->began < at + 200 * US);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 /* ---- a wait for a task of a batch that is refused ---- */
 
 static wsq_result waited;
@@ -338,6 +424,8 @@ int main(void) {
     IN_WORLD(guest_leaves);
     IN_WORLD(watcher_leaves);
     IN_WORLD(joins_when_a_timer_is_due);
+    IN_LARGE_WORLD(joiners_stay_asleep);
+    IN_WORLD(asked_joiner_goes_on);
     IN_WORLD(refused_batch);
     IN_WORLD(order_when_a_permit_passes);
     return test_end();
