@@ -575,7 +575,8 @@ class group {
     // was cancelled. After this the group can be used again.
     bool wait() {
         wsq_result result = wsq_group_wait(&group_);
-        if (cancelled()) check(wsq_group_init(&group_, pool_));
+        bool over = result == WSQ_OK || result == WSQ_ERR_CANCELLED; // else its tasks still run
+        if (over && cancelled()) check(wsq_group_init(&group_, pool_));
         error_.rethrow();
         if (result != WSQ_ERR_CANCELLED) check(result);
         return result == WSQ_OK;
