@@ -20,7 +20,7 @@ finds() { # what the lint shall say, sed command that does the wrong
     fi
 }
 
-finds 'contract: wsq_pool_workers has none' '/^\/\* This returns how many workers the pool has/d'
+finds 'contract: wsq_pool_workers has none' '/^\/\* This returns the number of the pool/d'
 finds 'contract: WSQ_FOREVER has none' 's|^\(#define WSQ_FOREVER [A-Z0-9_]*\).*|\1|'
 finds 'contract: WSQ_STEAL_LOST has no comment' 's|^\( *WSQ_STEAL_LOST\) */\*.*|\1|; s|^\( *WSQ_STEAL_EMPTY,\).*|\1|'
 finds 'contract: wsq_config.stack_size has no comment' 's|^\( *size_t stack_size;\).*|\1|'
