@@ -9818,8 +9818,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     if (giver != NULL) wsqi_store_hint(&self->lead, giver->index + 1); /* wsqi_help looks there */
     bool sleeps = giver == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
-    /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. */
-    due = due || (wsqi_load_hint(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0;
+    /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. (The
+     * barrier is J7's or, if JOINED was not set, the one in wsqi_joiner_mark.) */
+    due = due || (wsqi_load_fenced(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0;
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     /* A guest has no permit that others could use. But if a guest may not run other jobs, it is not
      * at work while it sleeps, so S stops counting it as at work. */

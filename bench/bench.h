@@ -131,7 +131,9 @@ static inline void bench_header(const char *program) {
 
 static inline wsq_order bench_pool_order(void) {
     const char *name = getenv("BENCH_ORDER");
-    return name == NULL ? WSQ_FIFO : strcmp(name, "lifo") == 0 ? WSQ_LIFO : WSQ_SHARED;
+    if (name == NULL) return WSQ_FIFO;
+    bench_check(strcmp(name, "lifo") == 0 || strcmp(name, "shared") == 0, "BENCH_ORDER");
+    return name[0] == 'l' ? WSQ_LIFO : WSQ_SHARED;
 }
 
 static inline wsq_pool *bench_pool(unsigned workers) {

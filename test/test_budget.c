@@ -115,11 +115,41 @@ static void yields_share(void) {
     pool_end(pool);
 }
 
+/* A future's function has the same budget in a queue's task and in a wait that calls it. It may not get its own future. */
+static wsq_future *awaited;
+static atomic_ulong taken;
+
+static void *take_all(void *arg) {
+    CHECK_EQ(wsq_future_get(awaited, NULL), WSQ_ERR_INVALID);
+    while (wsq_budget_take()) atomic_fetch_add(&taken, 1);
+    return arg;
+}
+
+static wsq_poll submit_and_get(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    CHECK_EQ(wsq_submit(wsq_pool_of(ctx), take_all, NULL, &awaited), WSQ_OK);
+    CHECK_EQ(wsq_future_get(awaited, NULL), WSQ_OK); /* calls it here */
+    return WSQ_DONE;
+}
+
+static void futures(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .budget = 7});
+    wsq_task task;
+    CHECK_EQ(wsq_submit(pool, take_all, NULL, &awaited), WSQ_OK);
+    CHECK_EQ(wsq_future_get(awaited, NULL), WSQ_OK);
+    wsq_task_init(&task, submit_and_get);
+    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+    CHECK_EQ(atomic_load(&taken), 14);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_budget");
     RUN(budgets);
     RUN(outside);
     RUN(nested);
     RUN(yields_share);
+    RUN(futures);
     return test_end();
 }

@@ -217,6 +217,53 @@ static void arguments_that_go(void) {
     }
 }
 
+/* All blocks for guests are taken, so a run in a future's function uses the worker's own: nothing is cancelled there. */
+static wsq_pool *crowded;
+static atomic_uint guests_in;
+static atomic_bool guests_leave;
+
+static void stay(wsq_ctx ctx, void *arg) {
+    (void)ctx, (void)arg;
+    atomic_fetch_add(&guests_in, 1);
+    while (!atomic_load(&guests_leave)) sched_yield();
+}
+
+static void ask_cancelled(wsq_ctx ctx, void *arg) { *(bool *)arg = wsq_cancelled(ctx); }
+
+static void *run_and_ask(void *arg) {
+    CHECK_EQ(wsq_run(crowded, ask_cancelled, arg), WSQ_OK);
+    return arg;
+}
+
+static wsq_poll get_and_ask(wsq_ctx ctx, wsq_task *task) {
+    bool cancelled = true;
+    wsq_future *future = NULL;
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_submit(crowded, run_and_ask, &cancelled, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    CHECK(!cancelled);
+    return WSQ_DONE;
+}
+
+static void guest_or_asker(test_thread *self) {
+    wsq_task task;
+    if (self->index != 0) {
+        CHECK_EQ(wsq_run(crowded, stay, NULL), WSQ_OK);
+        return;
+    }
+    while (atomic_load(&guests_in) != WSQ_GUESTS) sched_yield();
+    wsq_task_init(&task, get_and_ask);
+    CHECK_EQ(wsq_spawn(crowded, &task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+    atomic_store(&guests_leave, true);
+}
+
+static void runs_in_futures(void) {
+    crowded = pool_new((wsq_config){.workers = 1});
+    test_threads(1 + WSQ_GUESTS, guest_or_asker, NULL);
+    pool_end(crowded);
+}
+
 int main(void) {
     test_begin("test_cancel");
     RUN(queued_ones);
@@ -225,5 +272,6 @@ int main(void) {
     RUN(in_a_cancelled_group);
     RUN(exactly_one);
     RUN(arguments_that_go);
+    RUN(runs_in_futures);
     return test_end();
 }

@@ -655,79 +655,6 @@ static void own_future(void) {
     wsq_pool_destroy(pool);
 }
 
-/* It may not get its own future: refused wherever it runs. */
-static void *get_own(void *arg) {
-    CHECK_EQ(wsq_future_get(((struct own *)arg)->future, NULL), WSQ_ERR_INVALID);
-    while (wsq_budget_take()) atomic_fetch_add(&dropped_own, 1);
-    return arg;
-}
-
-static wsq_poll submit_and_get(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    CHECK_EQ(wsq_submit(wsq_pool_of(ctx), get_own, &own[0], &own[0].future), WSQ_OK);
-    CHECK_EQ(wsq_future_get(own[0].future, NULL), WSQ_OK); /* calls it here */
-    return WSQ_DONE;
-}
-
-static void own_future_awaited(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .budget = 7});
-    wsq_task task;
-    atomic_store(&dropped_own, 0);
-    CHECK_EQ(wsq_submit(pool, get_own, &own[0], &own[0].future), WSQ_OK);
-    CHECK_EQ(wsq_future_get(own[0].future, NULL), WSQ_OK);
-    wsq_task_init(&task, submit_and_get);
-    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
-    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
-    CHECK_EQ(atomic_load(&dropped_own), 14);
-    pool_end(pool);
-}
-
-/* All blocks for guests are taken, so a run in a future's function uses the worker's own: nothing is cancelled there. */
-static atomic_uint guests_in;
-static atomic_bool guests_leave;
-
-static void stay(wsq_ctx ctx, void *arg) {
-    (void)ctx, (void)arg;
-    atomic_fetch_add(&guests_in, 1);
-    while (!atomic_load(&guests_leave)) sched_yield();
-}
-
-static void ask_cancelled(wsq_ctx ctx, void *arg) { *(bool *)arg = wsq_cancelled(ctx); }
-
-static void *run_and_ask(void *arg) {
-    CHECK_EQ(wsq_run(current, ask_cancelled, arg), WSQ_OK);
-    return arg;
-}
-
-static wsq_poll get_and_ask(wsq_ctx ctx, wsq_task *task) {
-    bool cancelled = true;
-    wsq_future *future = NULL;
-    (void)ctx, (void)task;
-    CHECK_EQ(wsq_submit(current, run_and_ask, &cancelled, &future), WSQ_OK);
-    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
-    CHECK(!cancelled);
-    return WSQ_DONE;
-}
-
-static void guest_or_asker(test_thread *self) {
-    wsq_task task;
-    if (self->index != 0) {
-        CHECK_EQ(wsq_run(current, stay, NULL), WSQ_OK);
-        return;
-    }
-    while (atomic_load(&guests_in) != WSQ_GUESTS) sched_yield();
-    wsq_task_init(&task, get_and_ask);
-    CHECK_EQ(wsq_spawn(current, &task), WSQ_OK);
-    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
-    atomic_store(&guests_leave, true);
-}
-
-static void not_cancelled(void) {
-    current = pool_new((wsq_config){.workers = 1});
-    test_threads(1 + WSQ_GUESTS, guest_or_asker, NULL);
-    pool_end(current);
-}
-
 int main(void) {
     test_begin("test_future");
     RUN(results);
@@ -750,8 +677,6 @@ int main(void) {
     RUN(to_and_fro);
     RUN(calls_are_counted_once);
     RUN(own_future);
-    RUN(own_future_awaited);
-    RUN(not_cancelled);
     RUN(misuse);
     return test_end();
 }

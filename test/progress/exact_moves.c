@@ -452,47 +452,6 @@ static wsq_poll wait_above(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-static wsq_poll waits_for_late_run(wsq_ctx ctx, wsq_task *task) {
-    item *never = item_make(0);
-    (void)task;
-    never->pends = true;
-    item_spawn(wsq_pool_of(ctx), never);
-    sim_stall.ns = 2 * MS;
-    sim_stall.tell = trip_stalled;
-    sim_stall.left = trip.at;
-    CHECK_EQ(wsq_task_wait_for(&never->task, 30 * MS), WSQ_ERR_TIMEOUT);
-    item_wake(never);
-    return WSQ_DONE;
-}
-
-/* While the only stand-in starts, stalled at each access in turn, the second worker blocks. For a moment the stand-in is
- * counted twice, as starting and as idle: the worker that blocks then calls nobody, so the stand-in must do so. Of two
- * tasks the stand-in runs one, and the thread that waits runs the other. */
-static void counted_twice(void) {
-    memset(&trip, 0, sizeof trip);
-    do {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 1});
-        uint64_t at = trip.at + 1;
-        item *waits = item_make(0), *blocks = item_blocks(20 * MS);
-        memset(&trip, 0, sizeof trip);
-        trip.at = at;
-        item_spawn_on(pool, 1, item_make(MS));
-        item_spawn_on(pool, 1, blocks);
-        waits->task.fn = waits_for_late_run;
-        item_spawn_on(pool, 0, waits);
-        nap(8 * MS);
-        sim_stall.left = 0;
-        for (int i = 0; i < 2; i++) {
-            item *one = trip.list[i] = item_make(5 * MS);
-            item_spawn(pool, one);
-        }
-        wsq_pool_wait(pool);
-        for (int i = 0; i < 2; i++) CHECK(trip.list[i]->began < trip.list[i]->spawned + MS);
-        CHECK(trip_in_time(pool));
-    } while (trip.stalled != 0 && trip.at < 400);
-    CHECK(trip.at > 20);
-}
-
 /* The only stand-in blocks, so the thread that waits takes its permit again. */
 static void last_standin_blocks(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1});
@@ -710,7 +669,6 @@ int main(void) {
     IN_WORLD(turns_of_lifo);
     IN_WORLD(helps);
     IN_WORLD(quiet);
-    IN_WORLD(counted_twice);
     IN_WORLD(last_standin_blocks);
     IN_WORLD(lingers);
     IN_WORLD(no_asks);
