@@ -288,6 +288,7 @@ static void wakes_itself(void) {
             if (own) CHECK(self->permit == (sleeping != 0) && self->searching == self->permit);
             wsqi_store_sc(&pool->sleepers[1], (uint64_t)0);
             set_s(pool, 0, 0, 0, false);
+            self->searching = false; /* S counts no searcher, and pool_end's thread may act as this worker */
             pool_end(pool);
         }
     }
