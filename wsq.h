@@ -98,15 +98,15 @@
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
  *     3. The other workers, near ones first, from a random one on: the worker steals a published
  *        job, or half of a ring. It repeats these looks for about 15 us. But it looks only once
- *        while half of the workers were woken for other work and still search, and twice if the
+ *        while half of the workers, woken for other work, still search; and it looks twice if the
  *        process had one processor when it created the pool.
  *     4. The global queue once more, and WSQ_LOW tasks.
  *     5. If the worker has found nothing, it sleeps.
  *
- * The interval is about 1 ms long: as many tasks as fit into that time, but at least 2 and at most
- * 255. So when every worker is busy, a task waits about 1 ms in the global queue, and then for the
- * tasks before it in the ring. (The time per task is a moving average. When tasks suddenly become
- * longer, the next turns still come after as many tasks as before.)
+ * The interval is the number of tasks that fit into about 1 ms, but at least 2 and at most 255. So
+ * when every worker is busy, a task waits about 1 ms in the global queue, and then for the tasks
+ * before it in the ring. (The time per task is a moving average. When tasks suddenly become longer,
+ * the next turns still come after as many tasks as before.)
  *
  * WAKING. A thread that adds work wakes one sleeping worker, unless some worker is searching
  * already. When the last searching worker finds work, it wakes the next sleeper. So no wake-up is
@@ -147,10 +147,11 @@
  *         return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
  *     }                                               ...if nobody did, call it here
  *
- * Jobs are private until a worker is idle. A thief that finds no public job asks for some, and at
- * its next fork or join the owner publishes its oldest jobs, which are the largest. While a join
- * waits for a stolen job, it runs other jobs: mostly those of the thief, now and then any worker's.
- * It sleeps if it finds no job, or if 32 joins on its stack wait already. A join never runs a task.
+ * Jobs are private to their worker, the owner, until another worker is idle. A thief that finds no
+ * published job asks the owner for some. At its next fork or join the owner publishes its oldest
+ * jobs, which are the largest. While a join waits for a stolen job, it runs other jobs: mostly
+ * those of the thief, now and then any worker's. It sleeps if it finds no job, or if 32 joins on
+ * its stack wait already. A join never runs a task.
  *
  * FUTURE, GROUP, EDGE. A future is a task that the pool makes for you: wsq_submit calls a function,
  * and wsq_future_get waits for its result. A group is a set of tasks that you wait for, or cancel,
@@ -166,9 +167,10 @@
  * stand-ins are left (max_standins). Without them, as in caller_runs and lend_only pools, the
  * waiting thread runs whatever task comes.
  *
- * DELAYS. A task that can run never lies beside an idle worker for long: the worker is woken, which
- * takes 5 to 20 us, or finds it after 0.5 to 1 ms if the task is in the LIFO slot of a busy worker.
- * If all workers are busy, the task waits in its queue. PROGRESS in >>guide lists the bounds.
+ * DELAYS. A task that can run never lies beside an idle worker for long. The worker is woken for
+ * it, which takes 5 to 20 us; or, if the task is in the LIFO slot of a busy worker, the idle worker
+ * finds it after 0.5 to 1 ms. If all workers are busy, the task waits in its queue. PROGRESS in
+ * >>guide lists the bounds.
  *
  * Nothing is pre-empted, so three things make a task wait longer: long tasks on all workers; calls
  * that block without wsq_block_begin; and long jobs, because a join runs no task. A parallel loop
@@ -196,9 +198,9 @@
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
  *                   wsq_worker_index(ctx). A worker has an index from 0 to workers - 1, a stand-in
  *                   or guest a higher one. A thread outside has none: wsq_worker_self gives -1,
- *                   hooks get WSQ_OUTSIDE. Use an element up to your next wait, join or return:
- *                   what runs inside a wait or join on the same thread has the same index, and may
- *                   change the element
+ *                   hooks get WSQ_OUTSIDE. Your next wait, join or return ends your use of an
+ *                   element: the work that runs inside a wait or join on the same thread has the
+ *                   same index, and may change the element
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
@@ -241,9 +243,9 @@
  * so both wait for it as well.
  *
  * SHUTDOWN. wsq_pool_shutdown first closes the pool: a spawn from outside returns WSQ_ERR_CLOSED,
- * and the task stays the caller's. Then it ends the work that is left. WSQ_DRAIN: all of it runs to
- * its end, and so does all that it spawns. WSQ_CANCEL: the functions that are running return as
- * usual, and no other task starts: a spawn inside a task returns WSQ_ERR_CLOSED now, too.
+ * and the task stays the caller's. Then it ends the work that is left. With WSQ_DRAIN this work
+ * runs to its end, and so does all that it spawns. With WSQ_CANCEL the running functions return as
+ * usual, and no other task starts. Then a spawn inside a task returns WSQ_ERR_CLOSED, too.
  *
  * In a WSQ_CANCEL shutdown the workers call the cleanup of each remaining task
  * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
@@ -253,8 +255,8 @@
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
  * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
- * wsq_spawn are such calls. If other threads may still call, shut the pool down first: they get
- * WSQ_ERR_CLOSED, and you can wait for them.
+ * wsq_spawn are such calls. If other threads may still call, shut the pool down first: then their
+ * spawns return WSQ_ERR_CLOSED, and you can wait until these threads have ended.
  *
  * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
  * calling thread; a thread in a wait runs tasks until the wait is over. One thread at a time works,
@@ -281,8 +283,8 @@
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
  *     - wsq_pool_dump, until it returns
  *     - when more of these exist at the same time than ever before: futures (120 bytes each);
- *       stand-ins, threads in wsq_run and tasks that run inside a wait (a block each). They are
- *       kept for later calls
+ *       stand-ins, threads in wsq_run and tasks that run inside a wait (a block each). The pool
+ *       keeps this memory for later calls
  *
  * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
  * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
@@ -292,8 +294,8 @@
  * wsq_wake makes a pending task run again. Any thread that may touch the task's memory may call it
  * at any time. What the thread wrote before the wake is visible to the run that follows.
  *
- * A task that loops calls wsq_budget_take once for each step. After 128 steps it returns false, and
- * the task should return WSQ_YIELD, so that other tasks can run.
+ * A task that loops calls wsq_budget_take once for each step. After 128 steps wsq_budget_take
+ * returns false. Then the task should return WSQ_YIELD, so that other tasks can run.
  *
  * The attributes of a task are set before its spawn: wsq_task_set_priority, wsq_task_set_worker,
  * wsq_task_set_group, wsq_task_set_revocable, wsq_task_set_cleanup. They stay until they are set
@@ -303,14 +305,14 @@
  *
  * ORDER. wsq_config.order says in which order the tasks of one spawning thread start. With one
  * worker this is exactly the order of the spawns, even if one task spawns thousands (but not with
- * WSQ_LIFO). With several workers it is so in a WSQ_SHARED pool, where all workers take from the
- * global queue, one task at a time. Use WSQ_SHARED to replace a thread pool whose queue has an
+ * WSQ_LIFO). With several workers the same holds in a WSQ_SHARED pool, where all workers take from
+ * the global queue, one task at a time. Use WSQ_SHARED to replace a thread pool whose queue has an
  * order. Only the starts are in order: if a task waits or blocks, the next one starts before the
  * first has ended, even with one worker.
  *
- * In a WSQ_SHARED pool a task may wait for an older one of the same thread, because the older one
- * has started before it. But if n tasks block n workers without wsq_block_begin, the next task does
- * not start until one of them goes on.
+ * In a WSQ_SHARED pool a task may wait for a task that the same thread spawned before it, because
+ * that task has started already. But if n tasks block n workers without wsq_block_begin, the next
+ * task does not start until one of them goes on.
  *
  * In the default order, WSQ_FIFO, each worker has a ring and steals from others. With several
  * workers one thing is promised there: if a thread outside spawns one task before another, the
@@ -319,7 +321,7 @@
  * Where tasks spawn others, as in a tree, use WSQ_LIFO: there a worker runs the newest task first,
  * so few tasks wait at the same time, and their memory stays in the cache. In the default order all
  * tasks of one level come before those of the next: a tree of 260,000 small tasks took four times
- * as long.
+ * as long as with WSQ_LIFO.
  *
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
  * next, and a task that yields comes last.
@@ -343,11 +345,11 @@
  * and can ask wsq_cancelled whether to return early. A pool keeps no list of a group's tasks, so
  * wsq_group_cancel wakes no pending task: wake these yourself, or wsq_group_wait does not end.
  *
- * If wsq_task_cancel or wsq_future_cancel returns true, the function will not run any more. This is
- * known immediately for a future, and for a task that is pending or held. For a queued task it is
- * known only if the task is revocable (wsq_task_set_revocable). For any other queued task the
- * result may be false, because it is not known yet whether the function has started. If it has not,
- * the task is cancelled all the same.
+ * If wsq_task_cancel or wsq_future_cancel returns true, the function will not run any more. The
+ * call is always sure of this for a future, and for a task that is pending or held. For a queued
+ * task it is sure only if the task is revocable (wsq_task_set_revocable). For any other queued task
+ * the call may return false, because a worker may be about to run the task. If the function has not
+ * started, the task is cancelled all the same.
  *
  * Cancelling takes nothing out of the middle of a queue. A cancelled task keeps its place, and its
  * memory must stay, until a worker comes to it and calls the cleanup. If long tasks hold all
@@ -383,18 +385,18 @@
  *     wait       waits for events, or only looks. While a pool has no work, a thread is inside it
  *     dispatch   follows on the same thread if there were events: it calls wsq_wake or wsq_spawn
  *     interrupt  makes wait return soon, because there is work. An interrupt before the wait begins
- *                must end that wait, too: an eventfd, a pipe and EVFILT_USER keep it
+ *                must end that wait, too: an eventfd, a pipe and EVFILT_USER remember it
  *
- * One thread at a time is in wait or dispatch, and events may lie in the driver's own struct
- * between the two. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits or
- * sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait and its like
- * return WSQ_ERR_INVALID there. The tasks that `dispatch` wakes start in that order, as if they
- * were spawned. `dispatch` must not take a lock that a task holds while it spawns or wakes.
+ * One thread at a time is in wait or dispatch, so `wait` may leave the events for `dispatch` in the
+ * driver's own struct. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits
+ * or sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait and its like
+ * return WSQ_ERR_INVALID there. The tasks that `dispatch` wakes start in the order of the wakes, as
+ * if they were spawned. `dispatch` must not take a lock that a task holds while it spawns or wakes.
  *
- * If a thread is idle, it hears of an event immediately. But while the thread that heard of the
- * last event is still in a task, an idle thread hears of the next one 0.5 ms later. If all workers
- * are busy, one of them looks in each turn: about every ms if tasks are short. A pool that sleeps
- * in its driver makes no other system call.
+ * An idle thread hears of an event immediately. But while the thread that heard of the last event
+ * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
+ * one of them looks in each turn: about every ms if tasks are short. A pool that sleeps in its
+ * driver makes no other system call.
  *
  * In a caller_runs pool the thread that waits for the pool waits in the driver. wsq_pool_run_one
  * looks for events if no task can run and, while tasks can, once in about 20 calls. In a lend_only
@@ -405,30 +407,31 @@
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
  * first runs the awaited task itself, if the task has not started and lies in the worker's own slot
  * or queue (a future: wherever it is queued). Of an awaited group the worker runs the tasks that
- * lie there. In a wait with a time-out it runs none, because a task could take longer. Then it
- * blocks, and another thread takes its permit: an idle one, or a stand-in. A stand-in is started
- * when it is first needed; there are at most max_standins.
+ * lie there. In a wait with a time-out the worker runs none of these tasks, because a task could
+ * take longer. If the wait is not over then, the worker blocks, and another thread takes its
+ * permit: an idle one, or a stand-in. A stand-in is started when it is first needed; there are at
+ * most max_standins.
  *
  * A thread outside first looks whether the awaited task or future, or tasks of the awaited group,
  * are among the first in its lane of the global queue. If so, and a worker sleeps, the thread runs
- * them itself, in place of that worker. If the wait is not over then, the thread sleeps. (Its
- * spawns wake an idle worker all the same, unless another one already searches.) It runs nothing,
- * and just sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may
- * need what only the pool's own threads have: a hook hears of WSQ_EVENT_START, or stack_size
- * exceeds the default.
+ * them itself, in place of that worker. If the wait is not over then, the thread sleeps. (All the
+ * same, each spawn before the wait wakes an idle worker, unless a worker already searches.) The
+ * thread runs nothing, and only sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool,
+ * and where tasks may need something that only the pool's own threads have: where a hook hears of
+ * WSQ_EVENT_START, or stack_size exceeds the default.
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
- * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time. If the wait has
- * no time-out, the thread yields its processor; if the wait has one, the thread does not yield, and
- * on a machine with one processor does not look. After four useless looks in a row in one pool,
- * only every 16th wait in that pool looks.
+ * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time. In a wait without
+ * a time-out, the thread yields its processor between the looks. In a wait with a time-out it does
+ * not yield, and on a machine with one processor it does not look. If four waits in a row in one
+ * pool have looked without success, only every 16th wait in that pool looks.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
  *
- * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. A deeper wait only
- * sleeps. While no stand-in is left, four things can wait for ever:
+ * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
+ * waits. These waits nest up to 64 deep, but at most one for each 8 KiB of the stack. A deeper wait
+ * only sleeps. While no stand-in is left, four things can wait for ever:
  *     - a task that was started on top of a task that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool for work that needs this pool: the wait runs no task
@@ -437,13 +440,13 @@
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too,
  * stack_size limits the number of these waits, and with less than 8 KiB no wait runs a task. In a
- * caller_runs pool nothing limits their number: a waiting thread runs whatever task comes, and if
- * each of these waits for a later one, its stack overflows.
+ * caller_runs pool nothing limits their number: a waiting thread runs whatever task comes. If each
+ * of these tasks waits for a later one, the thread's stack overflows.
  *
- * To be safe, count the tasks that have begun to wait or to block and have not ended, at the moment
- * when there are most of them, and set max_standins to a few more. Each of these tasks keeps its
- * thread, also after the wait; and a thread that has ended a task, or dispatches events, is not
- * free until it sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake, wsq_group_then,
+ * To be safe, think of the moment when most tasks have begun to wait or to block and have not
+ * ended. Count these tasks, and set max_standins to a few more. Each of them keeps its thread, also
+ * after the wait; and a thread that has ended a task, or dispatches events, is not free until it
+ * sleeps. Or do not wait: return WSQ_PENDING, and continue by a wake, wsq_group_then,
  * wsq_future_then or wsq_task_after. A task that waits for itself, or for a task further down its
  * stack, gets WSQ_ERR_INVALID.
  *
@@ -480,8 +483,8 @@
  *         is an idle thread or a stand-in is left. (With spin_ns, a join may look for that long
  *         before it sleeps.) But no task starts while jobs use all permits.
  *     11. A wait returns immediately after the end of what it waits for, or at its deadline. If a
- *         task or job runs inside the wait at that moment, the wait returns when this has ended. It
- *         can be a pinned task; in a wait without a time-out, what the wait is for; or, without
+ *         task or job runs inside the wait at that moment, the wait returns when this has ended.
+ *         That can be a pinned task; the awaited task, if the wait has no time-out; or, without
  *         stand-ins, any task or job.
  *     12. While a worker is idle, or sleeps in a join and an idle thread can take its place, a
  *         timer fires about 50 us late. Otherwise it fires in the next turn of a worker, or before
@@ -491,8 +494,8 @@
  *     14. A thread that was dismissed leaves as soon as its task returns.
  *     15. If a pool is not ended by WSQ_CANCEL, its end waits for those of its tasks that have a
  *         predecessor in another pool.
- *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. It looks only once
- *         while half of the workers were woken for other work and still search.
+ *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. If spin_ns is 0,
+ *         the worker looks only once while half of the workers, woken for other work, still search.
  *     17. The memory of a pool is bounded by what is alive at the same time. A cancelled future
  *         counts as alive until a worker has come to its entry in the queue.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
@@ -531,7 +534,7 @@
  * still yours. wsq_future_then spawns a task of yours when the result is there. wsq_go is a
  * wsq_submit without a handle. The pool keeps finished futures for later calls.
  *
- * GROUPS. A group waits for many tasks at once:
+ * GROUPS. With a group you wait for many tasks together:
  *
  *     wsq_group group;
  *     wsq_group_init(&group, pool);
@@ -550,9 +553,9 @@
  * wsq_group_fail, then wsq_group_cancel.
  *
  * Groups can form a tree. If a task of group A has a group B of its own, wsq_group_set_parent(&B,
- * &A) lets a cancel of A reach B. Then a wait for B ends when B's running tasks have returned,
- * workers have come to its queued ones, and you have woken its pending ones. Errors do not go up:
- * the task that waits for B hands them to A by wsq_group_fail.
+ * &A) lets a cancel of A reach B. After a cancel, a wait for B ends when B's running tasks have
+ * returned, workers have come to its queued tasks, and you have woken its pending tasks. Errors do
+ * not go up: the task that waits for B hands them to A by wsq_group_fail.
  *
  * The declaration of wsq_group says when you may free a group. It is not enough that each of its
  * tasks is done: a worker reports the ends of several tasks together.
@@ -616,8 +619,9 @@
  * the ring may not be empty.
  *
  * STATISTICS. Each worker counts what it does, on cache lines of its own. The counts can be read at
- * any time (wsq_worker_stats, wsq_pool_stats, wsq_stats_print). `rescued` counts how often
- * only a time-out (park_timeout_ns) found queued tasks: each would be a lost wake-up.
+ * any time (wsq_worker_stats, wsq_pool_stats, wsq_stats_print). `rescued` counts how often a worker
+ * found queued tasks only because its time-out (park_timeout_ns) was up: each time would mean a
+ * lost wake-up.
  *
  * HOOKS. wsq_hooks report each step of a task (it is spawned, woken, begins, ends, or is
  * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
@@ -642,11 +646,13 @@
  *     WSQ_STATIC            everywhere, with the implementation: all functions are static. Each
  *                           file has its own copy, without the functions that it does not call. A
  *                           pool belongs to the file that created it: only that file may use it,
- *                           its tasks, groups and futures (WSQ_ASSERT). For libraries that hide wsq
+ *                           its tasks, groups and futures (WSQ_ASSERT checks this). For libraries
+ *                           that hide wsq
  *     WSQ_INLINE            everywhere, instead of WSQ_IMPLEMENTATION in one file: each file
  *                           compiles the code, the linker keeps one copy of each function, and all
- *                           files share pools. It needs gcc or clang, and not Windows; or else
- *                           C++17. Then every macro of this list must be the same in all files
+ *                           files share pools. It needs gcc or clang on a system other than
+ *                           Windows, or C++17. Every macro of this list must then be the same in
+ *                           all files
  *     WSQ_API               everywhere: what stands before each function. By default a shared
  *                           library keeps all of them to itself: see LIBRARIES in >>host
  *     WSQ_ASSERT(x)         everywhere; assert(x) from assert.h. It finds mistakes of the caller
@@ -659,10 +665,11 @@
  *                           used becomes resident
  *     WSQ_MALLOC, WSQ_FREE  with the implementation; malloc, free. Used where no wsq_allocator is
  *                           given
- *     WSQ_GUESTS            with the implementation; 8. How many calls of wsq_run and threads
- *                           outside that run tasks in a wait there can be at a time, and how many
- *                           tasks inside a wait can fork for others. With more, forks run
- *                           immediately
+ *     WSQ_GUESTS            with the implementation; 8. A pool has this many blocks for calls of
+ *                           wsq_run and threads outside that run a task in a wait, and as many for
+ *                           tasks inside a wait. If none is free, a run or task inside the pool
+ *                           runs each job in its fork, a wsq_run from outside becomes a task, and a
+ *                           thread outside runs no task in its wait
  *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
  *                           of its tasks
@@ -757,8 +764,8 @@
  *                                  worker's task, too, the latter returns WSQ_GONE. Or ask
  *                                  wsq_task_done, wsq_group_pending, wsq_pool_wait_for(pool, 0)
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
- *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
- *                                  In a program without other threads: recipes/main_polls.c
+ *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c. In a
+ *                                  program without other threads: recipes/main_polls.c
  *     use epoll, libuv, GLib?      the task returns WSQ_PENDING, and the loop calls wsq_wake, on
  *                                  any thread: recipes/epoll.c. If the loop shall have no thread,
  *                                  use a driver: wsq_io.h, recipes/uv.c, glib.c. To tell the loop
@@ -864,7 +871,7 @@
  * cancel a thread while it runs a task, a job or a run, nor one of a pool's own threads. A thread
  * outside may run a task inside its wait (WAITING). So a thread that may be cancelled waits for
  * tasks, groups and futures with a time-out, however long, or in a pool whose hook hears of
- * WSQ_EVENT_START, and it does not wait in a caller_runs pool.
+ * WSQ_EVENT_START. It does not wait in a caller_runs pool.
  *
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
@@ -872,7 +879,8 @@
  * jobs in a join; in a wait what it waits for, tasks pinned to the worker and, without a stand-in,
  * any task. That work may change the variable, and the array element of this wsq_worker_index. And
  * a thread outside may run a task that it waits for (WAITING). If your pinned tasks set the
- * variable on each worker, it is not set on that thread. A hook at WSQ_EVENT_START prevents this.
+ * variable on each worker, it is not set on that thread. If the pool has a hook that hears of
+ * WSQ_EVENT_START, no thread outside runs a task in its wait.
  *
  * EXIT. Call wsq_pool_destroy before main returns or exit() is called. Otherwise the workers go on,
  * and use objects that the exit handlers destroy. A task may call exit(), and the process ends; but
@@ -886,10 +894,11 @@
  * no wsq_pool.
  *
  * A static library shares the copy of the program that it is linked into, where one file defines
- * WSQ_IMPLEMENTATION; a second definition is a "multiple definition". A library that shall have
- * its own copy uses wsq in one file, with WSQ_STATIC, or is hidden (`ld -r -o all.o one.o two.o &&
- * objcopy --localize-hidden all.o`, GNU). If several libraries shall share pools, build one shared
- * library that exports wsq: compile it and its users with the same macros and
+ * WSQ_IMPLEMENTATION. If a second file defines it, the linker reports a "multiple definition". A
+ * library that shall have its own copy uses wsq in one file, with WSQ_STATIC, or hides its copy
+ * (`ld -r -o all.o one.o two.o && objcopy --localize-hidden all.o`, GNU). If several libraries
+ * shall share pools, build one shared library that exports wsq: compile it and its users with the
+ * same macros and
  * -DWSQ_API='extern __attribute__((visibility("default")))', in C++ extern "C".
  *
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
@@ -970,8 +979,8 @@
  *     Builder::current_thread     wsq_config.caller_runs
  *
  * Go:
- *     go f(x)                   wsq_go, or wsq_spawn: no stack of its own, so it returns
- *                               WSQ_PENDING to wait
+ *     go f(x)                   wsq_go, or wsq_spawn: a task has no stack of its own: to wait, it
+ *                               returns WSQ_PENDING
  *     sync.WaitGroup, errgroup  wsq_group; wsq_group_fail keeps the first error
  *     a channel                 recipes/channel.c
  *     context.WithCancel        wsq_group_cancel, and wsq_cancelled in the tasks; for a context
@@ -1106,8 +1115,8 @@
 #define WSQ_ASSERT(condition) assert(condition)
 #endif
 
-/* Bytes of a cache line: two threads should not write to the same one. Derived: 64 on x86, ARM and
- * RISC-V; 128 on Apple's cores. */
+/* Bytes of a cache line: two threads should not write to the same line. The processor decides: 64
+ * on x86, ARM and RISC-V; 128 on Apple's cores. */
 #ifndef WSQ_CACHELINE
 #if defined(__APPLE__) && defined(__aarch64__)
 #define WSQ_CACHELINE 128
@@ -1142,8 +1151,8 @@
 #define WSQI_REPLACED 0
 #endif
 
-/* The name of a symbol that lists what all files must agree on. Every file refers to the symbol,
- * and the implementation defines it: a file with other values does not link. */
+/* The name of a symbol, with the values that must be the same in all files. Every file refers to
+ * it, and the implementation defines it: a file with other values does not link. */
 #define WSQI_NAME_OF(version, line, ring, block, replaced) \
     wsq_##version##_with_WSQ_CACHELINE_##line##_WSQ_RING_CAPACITY_##ring##_WSQ_BLOCK_SIZE_##block \
     ##_WSQ_ATOMIC_HEADER_##replaced
@@ -1192,17 +1201,17 @@
  *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       returns the former value
  *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel   return the former value
  *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; returns true if it stored the
- *                                        value; otherwise it was only a relaxed load
+ *                                        value; if not, it was only a relaxed load of the word
  *   wsqi_load_own(p), and other suffixes    relaxed, and the suffix says why that is enough:
  *       _own     only this thread writes the word
- *       _fenced  a full barrier just before orders the access, and has the label
+ *       _fenced  the full barrier just before the access orders it, and has the label
  *       _hint    the value is only a guess, and is checked again before it matters
  *       _stat    a statistic
  *       _locked  a lock orders the access
  *       _init    no other thread knows the word yet
  *   wsqi_fence_sc(), wsqi_pause()        a full barrier; a hint that this thread spins
- *   wsqi_fence_rmw()                     a full barrier directly after a read-modify-write, which
- *                                        on x86 is one already
+ *   wsqi_fence_rmw()                     a full barrier directly after a read-modify-write. On x86
+ *                                        the read-modify-write is a full barrier itself
  *
  *   WSQI_OPAQUE(pointer)                 optional: see >>inline
  *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that passes from thread to thread.
@@ -1373,9 +1382,9 @@ typedef struct wsq_tune {
 
 /* ---- the pool ---- */
 
-/* The order in which a pool starts the tasks of one spawning thread; see ORDER in >>guide. (This is
- * no promise: a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order as long as
- * tasks take 20 us or more on average, and fewer than 16 tasks for each worker are waiting.) */
+/* The order in which a pool starts the tasks of one spawning thread; see ORDER in >>guide. (Not
+ * promised, but true: a WSQ_FIFO pool of at most 5 workers starts tasks from outside in order as
+ * long as tasks take 20 us or more on average, and fewer than 16 tasks per worker wait.) */
 typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
                 * With one worker, tasks start exactly in the order of their spawns */
@@ -1437,7 +1446,7 @@ typedef enum wsq_event {
 typedef enum wsq_cause {
     WSQ_CAUSE_WAKE,  /* the thread that reports the event called wsq_wake or wsq_task_cancel */
     WSQ_CAUSE_TIMER, /* the time of a wsq_timer has come */
-    WSQ_CAUSE_AFTER, /* the last task, group or future that the task came after has ended */
+    WSQ_CAUSE_AFTER, /* the task's last predecessor (a task, group or future) has ended */
     WSQ_CAUSE_EARLY  /* a wake came while the task ran, and its run has now ended */
 } wsq_cause;
 
@@ -1496,19 +1505,19 @@ typedef struct wsq_config {
                                  * WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks, and
                                  * their stacks limit how deep waits nest: WAITING in >>guide */
-    bool lend_only;             /* true: the pool starts no threads; wsq_worker_enter lends them */
+    bool lend_only;             /* true: the pool starts no threads; yours call wsq_worker_enter */
     uint64_t seed;              /* seed of the random choice of victims; 0: taken from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept this long looks for tasks whose wake-up
                                  * was lost (wsq_stats.rescued); 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
-                                 * work before it sleeps; WSQ_SPIN_OFF: it looks once; 0: about 15
-                                 * us (on one processor it looks twice), but less if recent searches
-                                 * found nothing, or if half of the workers were woken and still
-                                 * search. A worker also looks only once if a thread outside, in its
-                                 * wait, has just run the task that it waits for. But if this
-                                 * happens again within 60 us, and spin_ns is 0 or at least 60 us,
-                                 * one worker looks for 60 us each time. (How long a thread outside
-                                 * looks: WAITING in >>guide) */
+                                 * work before it sleeps. WSQ_SPIN_OFF: it looks once. 0: about 15
+                                 * us (on one processor it looks twice), but less if its recent
+                                 * searches found nothing, or if half of the workers, woken for
+                                 * other work, still search. With any value, a worker looks only
+                                 * once if a thread outside has just run a task in its wait. But if
+                                 * this happens again within 60 us, and spin_ns is 0 or at least 60
+                                 * us, one worker looks for 60 us each time. (How long a thread
+                                 * outside looks: WAITING in >>guide) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1529,8 +1538,8 @@ typedef struct wsq_config {
 } wsq_config;
 
 /* The numbers that wsq_worker_stats and wsq_pool_stats report. The last three members describe the
- * moment of the call; all others are counts since the pool was created. With WSQ_NO_STATS the
- * scheduler counts only what it needs itself. */
+ * moment of the call; all others are counts since the pool was created. With WSQ_NO_STATS only
+ * `spawned`, `run`, `finished` and the last three are kept. */
 typedef struct wsq_stats {
     uint64_t spawned;        /* tasks that this worker spawned */
     uint64_t run;            /* calls of a task's function */
@@ -1548,9 +1557,9 @@ typedef struct wsq_stats {
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
     uint64_t rescued;        /* how often a worker found a queued task only because park_timeout_ns
-                              * was up: a wake-up was lost; should be 0. (A task that waits for a
-                              * turn counts, too, if min_interval is so large that the turn comes
-                              * after the time-out) */
+                              * was up. Each time means a lost wake-up, so this should be 0. (A task
+                              * that waits for a turn counts, too, if min_interval is so large that
+                              * the turn comes after the time-out) */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because a thief still ran their job */
@@ -1571,8 +1580,8 @@ typedef enum wsq_poll {
                   * may wait for the task or wake it, and it must not be a predecessor */
 } wsq_poll;
 
-/* A task's function. It runs on one worker at a time, and receives the task, from which
- * wsq_container_of leads to the struct around it. */
+/* A task's function. It runs on one worker at a time. It receives the task; wsq_container_of leads
+ * to the struct around the task. */
 typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, struct wsq_task *task);
 
 /* A task's cleanup: called once, in place of the task's function, when the task is cancelled; see
@@ -1587,9 +1596,9 @@ typedef enum wsq_priority {
     WSQ_LOW     /* runs when there is nothing else to do, and otherwise at every 16th turn */
 } wsq_priority;
 
-/* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
- * owns the memory: MEMORY in >>guide says when it may go. wsq_task_init sets the task up, and the
- * members are for the scheduler. */
+/* A task. It is a member of a struct of the caller's; wsq_container_of leads from the task to that
+ * struct. The caller owns the memory: MEMORY in >>guide says when it may go. wsq_task_init sets the
+ * task up, and the members are for the scheduler. */
 typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* written before the spawn; called when the task is cancelled */
@@ -1607,9 +1616,9 @@ typedef struct wsqi_link { struct wsqi_link *next, *prev; } wsqi_link;
  * set. The memory may go when the timer has woken the task or wsq_timer_cancel has returned. The
  * members are for the scheduler. */
 typedef struct wsq_timer {
-    wsqi_aptr timers; /* the wsqi_timers where it is set; 1 + their address: fired; NULL: neither */
+    wsqi_aptr timers; /* set in this wsqi_timers; 1 + its address: it has fired; NULL: neither */
     wsqi_link link;   /* the lock in `timers` guards this and the members below */
-    uint64_t at;      /* when it is due, in ns of the clock */
+    uint64_t at;      /* when the timer is due, in ns of the clock */
     wsq_task *task;   /* the task that it wakes */
 } wsq_timer;
 
@@ -1659,11 +1668,11 @@ typedef struct wsq_node {
     wsq_edge *edges;       /* the edges to the nodes that follow this one */
     struct wsq_node *next; /* the next node of the graph */
     struct wsq_node *next_start; /* the next node without predecessors */
-    uint32_t predecessors; /* how many nodes it follows */
-    wsqi_a32 left;         /* how many predecessors are not done; a thread that ends one writes */
+    uint32_t predecessors; /* how many predecessors the node has */
+    wsqi_a32 left;         /* how many predecessors are not done; the thread that ends one writes */
 } wsq_node;
 
-/* This is a function, because gcc's -Wstrict-aliasing=1 warns if a macro casts the difference. */
+/* A function, because gcc's -Wstrict-aliasing=1 warns if a macro casts `member - offset`. */
 static inline void *wsqi_container(char *member, size_t offset) { return member - offset; }
 
 /* The address of the struct of type `type` whose member `member` is at `pointer`. */
@@ -1779,8 +1788,8 @@ WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
  * predicted: do not use it for cryptography. */
 WSQ_API uint32_t wsq_random_next(wsq_random *random);
 
-/* This returns a number 0 .. n - 1 to the generator's thread. All have nearly the same chance: it
- * differs from 1 / n by less than 1 / 2^32. For n = 0 the number is 0. */
+/* This returns a number 0 .. n - 1 to the generator's thread. Each has nearly the same chance,
+ * which differs from 1 / n by less than 1 / 2^32. For n = 0 the number is 0. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
 /* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or
@@ -1844,17 +1853,17 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 
-/* This changes wsq_config.spin_ns while the pool runs. Set a long time before a hot phase, so that
- * the workers stay awake between two loops, and the old time at its end. A searching worker sees
- * the change at its next look, and a sleeping one when it is woken. With caller_runs this does
- * nothing. Any thread may call this. */
+/* This changes wsq_config.spin_ns while the pool runs. When a hot phase begins, set a long time, so
+ * that the workers stay awake between two loops; when the phase ends, set the old time again. A
+ * searching worker sees the change at its next look, and a sleeping worker when it is woken. With
+ * caller_runs this does nothing. Any thread may call this. */
 WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns);
 
 /* This returns the number of the pool's workers. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
-/* This returns how many elements an array needs to have one for each thread of the pool. Every
- * index of the pool (>>words) is smaller. The number never changes. Any thread may call this. */
+/* This returns the length of an array that has one element for each thread of the pool. Every index
+ * of the pool (>>words) is smaller. The number never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
@@ -1940,17 +1949,17 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
 
 /* This spawns `count` tasks, all or none, and is cheaper than that many calls of wsq_spawn. The
  * array is not needed any more when this returns. Any thread may call this.
- * WSQ_ERR_INVALID: one of the tasks cannot be spawned, is in the array twice, comes after others,
- * or has a group that is cancelled or of another pool; or an argument is NULL. With a count of 0,
+ * WSQ_ERR_INVALID: one of the tasks cannot be spawned, is in the array twice, has predecessors, or
+ * has a group that is cancelled or of another pool; or an argument is NULL. With a count of 0,
  * `tasks` may be NULL, and the result is WSQ_OK, also when the pool is shutting down.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
 
-/* This makes a task that returned WSQ_PENDING, or is about to, run again. What the caller wrote
- * before is visible to that run. Any thread may call this, any number of times: several wakes
- * before the task runs count as one, and a wake that comes while the task runs is not lost. It does
- * nothing for a task that is queued already, is done, or was never spawned. The task's memory must
- * still be there: a thread that may wake a task must know that it is not freed yet. */
+/* This makes a task that returned WSQ_PENDING run again. What the caller wrote before is visible to
+ * that run. Any thread may call this, any number of times: several wakes before the task runs count
+ * as one. A wake that comes while the task runs, before it returns WSQ_PENDING, is not lost. The
+ * call does nothing for a task that is queued already, is done, or was never spawned. The task's
+ * memory must still be there: a thread that may wake a task must know that it is not freed yet. */
 WSQ_API void wsq_wake(wsq_task *task);
 
 /* This returns true if the task is done, or was cancelled; then what it did is visible to the
