@@ -5437,9 +5437,10 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: either this thread sees a thread in wsq_pool_wait, or the waiter sees what this one has
-     * finished. Pairs with W5. And either this thread sees a guest in S, or a worker that takes the
-     * guest's job sees what this one has finished (wsqi_check_beside). */
+    /* W4: either this thread sees a thread in wsq_pool_wait, or the waiter sees which tasks this
+     * thread has finished. Pairs with W5. And either this thread sees a guest in S, or a worker
+     * that takes the guest's job sees that these tasks are finished, and checks in place of this
+     * thread (wsqi_check_beside). */
     wsqi_fence_rmw();
     /* The last thread to run dry checks whether the pool is quiet. This thread is the last if all
      * other permits sleep or belong to searchers: a permit in use belongs to a thread with work,
@@ -5459,8 +5460,8 @@ static void wsqi_search_end(wsqi_worker *self) {
     self->searching = self->robs_slots = false;
     /* I9: the last searcher sees this thread's tasks, and wakes others. Pairs with itself, I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
-    /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
-     * producer's work, and the joiners. Pairs with I6, J5 and J7. */
+    /* I7: a producer that saw this searcher in S woke no thread. So this thread must see the
+     * producer's work, and the joiners that missed it. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* If a thread is woken here, it searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
@@ -5532,9 +5533,9 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
     return wsqi_watch_begin(self);
 }
 
-/* Returns when the watcher must look next. If no slot is full, the watcher notes in pool->watcher
- * that it waits only for a timer: then a thread that fills a slot wakes it. If a timer is due, and
- * no permit sleeps, it asks a joiner for one. */
+/* Returns when the watcher must look next. If no slot is full, and no driver is free, the watcher
+ * notes in pool->watcher that it waits only for a timer. Then a thread that fills a slot, or leaves
+ * the driver, wakes it. If a timer is due, and no permit sleeps, it asks a joiner for one. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5551,10 +5552,10 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     if (timer <= now) {
         /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
-         * and the watcher waits for a permit. I10: the watcher sees the sleeping permit, or the
-         * thread that put it to sleep makes the watcher look again. And the watcher sees JOINED,
-         * and asks a joiner, or the joiner sees this store, and gives its permit back. Pairs with
-         * I11. */
+         * and the watcher waits for a permit. I10: either the watcher sees a sleeping permit, or
+         * the thread that puts it to sleep makes the watcher look again. And either the watcher
+         * sees JOINED and asks a joiner, or the joiner sees this store and gives its permit back.
+         * Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) {
@@ -5588,7 +5589,8 @@ static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what the driver's last thread wrote is visible. Pairs with V2. Failure: it is taken. */
+    /* V1: what the driver's last thread wrote is visible. Pairs with V2. Failure: another thread
+     * has the driver. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
@@ -5603,7 +5605,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        wsqi_self_set(self); /* so woken tasks go to its queue, also in a caller_runs pool */
+        wsqi_self_set(self); /* woken tasks go to the owner's queue, also in a caller_runs pool */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
         self->order = order;
@@ -5612,7 +5614,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     uint32_t heard = self->driving == WSQI_DRIVING_EVENTS ? WSQI_HEARD : 0;
     self->driving = WSQI_DRIVING_NOT;
     /* V2: the driver's next thread sees what wait() and dispatch() wrote. Pairs with V1. I11:
-     * either this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
+     * either this thread sees the watcher and sleepers, or a sleeper sees the driver free.
+     * Otherwise all threads could sleep, and none would wait for events. Pairs with I10. */
     wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1 + heard);
     uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the store */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
@@ -5638,8 +5641,9 @@ static void wsqi_wake_self(wsqi_worker *self) {
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL, 0);
-    else /* This thread and its waker have each taken an idle thread out of S, so one is put back.
-          * Relaxed: a producer that reads S before this sees a searcher in it, which will look. */
+    else /* This thread and its waker have each taken an idle thread out of S. This puts one back.
+          * Relaxed: a producer that reads S before this addition sees this thread counted there as
+          * a searcher, and this thread will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
@@ -5657,8 +5661,8 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 }
 
 /* The watcher's time is up, so it looks. It takes the driver if that is free. If a timer is due, or
- * a slot may be robbed, it wakes itself with a sleeping permit. If no permit sleeps, a joiner is
- * asked for one: here for a slot, and for a timer in wsqi_watch_until, which follows. */
+ * a slot may be robbed, it wakes itself with a sleeping permit. If no permit sleeps, it asks a
+ * joiner for one: for a slot it does so here, for a timer in its next call of wsqi_watch_until. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -5681,7 +5685,7 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     bool before = self->suspicious;
-    wsqi_fence_sc(); /* I6: as in wsqi_notify */
+    wsqi_fence_sc(); /* I6: a full barrier, which the reads of S and of the queues below need */
     uint64_t s = wsqi_load_fenced(&pool->permits);
     self->suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
                        wsqi_look_tasks(pool, where, UINT_MAX) != 0;
@@ -5735,17 +5739,19 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_hint(&self->from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    /* In a pool that starts no threads this one is the user's, so its affinity mask stays. */
+    /* If the pool starts no threads, this thread is the user's, so its affinity mask stays. */
     bool moves = self->beside >= 2 && (self->beside & (self->beside - 1)) == 0;
     if (moves && wsqi_own_threads(&self->pool->config) != 0) wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a worker that wakes a task notifies. A guess: otherwise the
- * woken task waits for the running one, often as long as a thread takes to wake up, 5 us. */
+/* If tasks take at least this long on average, a worker that wakes a task notifies. Otherwise the
+ * woken task would wait until the running task ends, often as long as a thread takes to wake up
+ * (5 us). A guess. */
 #define WSQI_SLOT_NS 3000u
 
-/* Sets wake_slot: 0 if the owner has no permit, lifo_cap is 0, tasks take long, or a hook hears of
- * WSQ_EVENT_WAKE. Then wsqi_schedule_slow queues a task that the owner wakes, and may notify. */
+/* Sets wake_slot to lifo_cap, or to 0 if the owner has no permit, tasks take long, or a hook hears
+ * of WSQ_EVENT_WAKE. While wake_slot is 0, a task that the owner wakes goes to wsqi_schedule_slow,
+ * which queues it, and may notify. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
                 wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
@@ -5787,7 +5793,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
-    if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
+    if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread's look below sees the work. I10:
@@ -5807,7 +5813,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* These two come first: wsqi_pass_on wakes a thread if a timer, slot or driver is unwatched. */
+    /* These two precede wsqi_pass_on, which would wake a thread if a needed watcher is missing. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5816,7 +5822,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_fence_sc();
         if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* a permit sleeps, or JOINED */
         /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And after this, a
-         * thread that forks its first job sees that a thread wants jobs, and publishes the job. */
+         * thread that forks its first job sees traps set by wsqi_pass_on, and publishes the job. */
         wsqi_fence_sc();
         wsqi_check_still(pool, false);
     }
@@ -5835,13 +5841,13 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    /* P4: this thread sees the stop, or is seen awake by the shutdown. I6: for wsqi_notify_tasks */
+    /* P4: this thread sees the stop, or the shutdown sees it awake. I6: for wsqi_notify_tasks. */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
     /* Another thread may have to watch now. (A searcher checks that later, in wsqi_search_end.) */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
-    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* The next sleep orders this (P6). */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
 }
 
 /* ==========================================================================
@@ -5863,7 +5869,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         wsqi_set(&oldest->next, next);
         oldest = wsqi_unmarked(next);
     }
-    uint32_t lane = wsq_random_next(&self->random); /* any lane, so that consumers spread */
+    uint32_t lane = wsq_random_next(&self->random); /* a random lane, so that consumers spread */
     wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, task, oldest);
 }
 
@@ -5895,7 +5901,7 @@ static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
 
 /* The owner puts a popped item back, at the end of its ring. The caller must notify. */
 static void wsqi_ring_return(wsqi_worker *self, void *item) {
-    if (!wsqi_ring_push(&self->ring, item)) /* the ring has no room while a thief copies from it */
+    if (!wsqi_ring_push(&self->ring, item)) /* no room: a thief copies from the ring */
         wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item,
                         wsqi_unmarked(item));
 }
@@ -5963,7 +5969,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
          * later spawns there, too. That slows bench spawn/many down by a third.) */
         (void)wsqi_spill_queue(self, NULL);
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
-        self->spilled = true; /* so wsqi_order_keep is called before the next task */
+        self->spilled = true; /* the next look for a task is a turn, and calls wsqi_order_keep */
         self->turn.left = 0;
     } else {
         wsqi_spill(self, task);
@@ -6088,7 +6094,7 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 
 /* The owner takes a WSQ_HIGH task. A streak of these ends after WSQI_HIGH_STREAK tasks, or when
  * none is queued. At the end of every second streak the owner takes a task that is pinned to it.
- * dry: the owner has nothing else to do, so it takes either kind at any time. */
+ * dry: the owner has nothing else to do, so it takes WSQ_HIGH or pinned tasks at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->high % (WSQI_HIGH_STREAK + 1);
@@ -6140,7 +6146,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* counters.run is read only for a full slot: each spawn by the victim writes its cache line. */
+    /* counters.run is read only if the slot is full, because each spawn by the victim writes to the
+     * same cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -6166,7 +6173,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     item = wsqi_unmarked(item);
     self->source = victim->index + 1;
-    self->turn.tail = before + more; /* wsqi_take_stuck waits until the stolen tasks have run */
+    self->turn.tail = before + more; /* wsqi_take_stuck steals only after these tasks have run */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -6217,7 +6224,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* task->flags: what a spawn must know of the task. Priority and pin say where it is queued. */
 enum {
     WSQI_FLAG_LANE = 3, /* a mask: the task's wsq_priority */
-    WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
+    WSQI_FLAG_PINNED = 4,  /* the task is pinned: the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* a spawn sets OPEN: a cancel before the run stops the task */
@@ -6225,7 +6232,7 @@ enum {
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
 
-#define WSQI_FLAG_INDEX_AT 16 /* where the index of a pinned task's worker begins */
+#define WSQI_FLAG_INDEX_AT 16 /* the lowest bit of the index of a pinned task's worker */
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT) /* a mask: priority, pin and index */
 #define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* a mask: pin and index */
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
@@ -6265,7 +6272,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* Leaves out `pool`, which a spawn writes, and `next`, which a push into a list writes. */
+/* Leaves `pool` and `next` unset: a spawn writes `pool`, and a push into a list writes `next`. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -6319,7 +6326,9 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     if (pinned) {
         /* Wakes the task's worker. (In a caller_runs pool worker 0 sleeps for all workers.) */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
-        wsqi_fence_rmw(); /* P4: this thread sees the pool's end, or wsqi_sweep sees the task. */
+        /* P4: either this thread sees that the pool is over (wsqi_check_over), or the last sweep
+         * sees the task. Otherwise the task would never be cancelled. */
+        wsqi_fence_rmw();
     } else {
         wsqi_notify_rmw(pool);
     }
@@ -6365,8 +6374,9 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* Opens a done task's `after` for new edges. The caller has claimed the task, or poisoned it. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: the caller's acquire makes CLOSED visible (in a spawn: T6; in wsqi_task_poison: E4
-     * or, in a graph, K4). No other thread changes CLOSED, so no compare-and-swap is needed. */
+    /* Relaxed: an acquire before this has made CLOSED visible: in a spawn T6; before a call of
+     * wsqi_task_poison E4 or, in a graph, K4. No other thread changes CLOSED, so no
+     * compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
@@ -6425,13 +6435,14 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
 }
 
 /* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. Calls threads in
- * wsq_pool_wait, which may have seen the count. A worker cannot leave this call to its next search,
- * which may come late: the worker may be in the driver's dispatch function, or in a long job of a
- * wsq_run, and wsq_pool_wait must not wait for the end of that. */
+ * wsq_pool_wait, which may have seen the count. A worker does not put this off until its next
+ * search, because that may come late: the worker may be in the driver's dispatch function, or in a
+ * long job of a wsq_run. wsq_pool_wait must not wait for the end of that function or job. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL)
         wsqi_count(&self->counters.spawned, 0u - count);
-    else /* Relaxed: no task has run, so only the count matters; wsqi_check_quiet orders it (W4). */
+    else /* Relaxed: none of these tasks has run, so a waiter needs to see only the count, and W4 in
+          * wsqi_check_quiet orders that. */
         wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
     wsqi_check_quiet(pool);
     return WSQ_ERR_INVALID;
@@ -6442,7 +6453,8 @@ static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
         wsqi_a64 *word = &wsqi_share(pool, i)->outside;
         uint64_t outside = wsqi_load_hint(word);
-        /* Relaxed: bit and count are one word: each spawn is in the count, or sees the bit. */
+        /* Relaxed: the bit and the count are one word, so each spawn is in the count before the bit
+         * is set, or sees the bit. */
         while (!(outside & 1) && !wsqi_cas_rlx(word, &outside, outside + 1)) {}
     }
 }
@@ -6519,7 +6531,7 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Ends the pin of an earlier wsq_spawn_on, after a claim of the task. */
+/* Removes the pin that an earlier wsq_spawn_on has set. The caller has claimed the task. */
 static void wsqi_task_unpin(wsq_task *task) {
     if (wsqi_load_own(&task->flags) & WSQI_FLAG_ONCE) wsqi_task_flag(task, WSQI_FLAGS_PIN, 0);
 }
@@ -6600,8 +6612,9 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
-/* Returns the block with the current task's frame, or NULL. A guest's block, except a helper's, has
- * no task, nor has a worker's in a stolen job. Then an outer block may have the frame. */
+/* Returns the block with the current task's frame, or NULL. A guest's block has no task, unless a
+ * helper uses it. A worker's block has no task while the worker runs a stolen job. In these cases
+ * an outer block may have the frame. */
 static wsqi_worker *wsqi_task_block(void) {
     wsqi_worker *self = wsqi_self_get();
     while (self != NULL && self->frame.task == NULL) self = self->outer;
@@ -6642,9 +6655,10 @@ WSQ_API bool wsq_budget_take(void) {
  *            a cancel and a set take 2.5 times as long (bench/README, "Figures").
  * ========================================================================== */
 
-/* Guesses. MOST: a thread gives the lock back after it has moved or fired this many timers (about
- * 50 us if none is in the cache). SHORT: if the next list has at most this many timers, the watcher
- * wakes up for the earliest of them; otherwise when the list's time begins. */
+/* Guesses. MOST: a thread unlocks a worker's lists after it has moved or fired this many timers
+ * (about 50 us if none is in the cache). SHORT: if the next list has at most this many timers, the
+ * watcher wakes up for the earliest of them; if it has more, the watcher wakes up at the list's
+ * time. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires other workers' timers only if they are late by
@@ -6707,7 +6721,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t
 }
 
 /* The lock's holder finds the first list that is not empty. If that list's time has come by `now`,
- * opens it (`open`), and returns `now`. Else returns when to look again; WSQI_NEVER: no timer. */
+ * this function opens the list (timers->open), and returns `now`. Otherwise it returns when to look
+ * again, or WSQI_NEVER if no timer is set. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6769,7 +6784,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
  * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
  * lists + 1. Then its task is woken (wsqi_task_notify). Returns the task if the caller must queue
  * it. If the caller need not, the task may already run and free the timer, so this function does
- * not use the timer any more. (A cancel that reads the mark waits for the lock.) */
+ * not use the timer any more. (A cancel that reads the mark first locks the lists, so it does not
+ * return during this function.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6796,10 +6812,10 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     return first;
 }
 
-/* If timer_next is later than `at`, lowers it to `at`, and makes the watcher look again, or wakes
- * an idle thread to become the watcher. */
+/* If timer_next is later than `at`, lowers it to `at`, and makes the watcher look again. If there
+ * is no watcher, wakes an idle thread instead, which will become the watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
-    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: see wsq_timer_set */
+    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: wsq_timer_set stored `at` before this */
     while (at < next) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
          * Otherwise no thread would wake up for it. Pairs with I10. Failure: decide again. */
@@ -6951,13 +6967,13 @@ static void wsqi_task_poison(wsq_task *task) {
     do {
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
-        /* Relaxed: the caller then takes a hold away, which orders this (E3), or counts down a
+        /* Relaxed: the caller's next step orders this. It takes a hold away (E3), or counts down a
          * node's predecessors (E7). Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
 
-#define WSQI_EDGES_MOST 0x3fffffeu /* 26 bits of a state count holds, and a spawn adds one */
+#define WSQI_EDGES_MOST 0x3fffffeu /* a state counts holds in 26 bits, and a spawn adds one */
 
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
@@ -7024,7 +7040,8 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* The task ended before AWAITED, and resolved no edges. */
+        /* The task ended before it was AWAITED, so its end resolved no edges. */
+        edge = wsqi_task_close(task);
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
