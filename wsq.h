@@ -9119,7 +9119,8 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
-        if (wsqi_load_hint(&self->pool->timer_next) != WSQI_NEVER) /* as in a turn */
+        /* This fires late timers, as a worker does in its turn. */
+        if (wsqi_load_hint(&self->pool->timer_next) != WSQI_NEVER)
             (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
         wsq_task *next = wsqi_take_awaited(self->pool, task, group);
         if (next == NULL) return;
@@ -9135,9 +9136,9 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
  * one of these tasks waits in turn, the thread helps in that wait, too. No thread helps in a
  * WSQ_LIFO pool or in one without own threads, nor if tasks may need what only the pool's own
  * threads have: a larger stack, or what a START hook has set up. pool->helped says all that.
- * (Rejected: after 16 waits for single tasks, the thread's spawns wake no worker. A task without a
- * wait then lay beside idle workers for 0.5 ms. Also rejected: to turn pthread_cancel off here. A
- * spawn and its wait then take 60, not 52 ns.) */
+ * (Rejected: a thread that has waited for single tasks 16 times wakes no worker when it spawns. If
+ * it then did not wait for a task, the task lay beside idle workers for 0.5 ms. Also rejected: to
+ * turn pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -9183,7 +9184,8 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
  * must look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
-    /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
+    /* Relaxed: the mark and the count are in one word, so the thread that brings the count to zero
+     * reads the mark, too. */
     return word >= WSQI_GROUP_TASK && wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
@@ -9205,9 +9207,9 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: shall the worker first run awaited tasks of its own queue? (For a future,
-     * wsqi_future_here does that.) Not if there is a time-out: a task could run past the deadline,
-     * or wait for what the caller does after the wait. */
+    /* here: shall the worker first run awaited tasks of its own queue? Not in a wait with a
+     * time-out, because a task could run past the deadline, or wait for what the caller does after
+     * the wait. Nor in a wait for a future, because wsqi_future_here does this for futures. */
     bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER &&
                 (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
@@ -9238,7 +9240,7 @@ static bool wsqi_task_below(const wsq_task *task) {
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    wsq_result result = wsqi_task_result(task); /* first: an ended task's pool may be gone */
+    wsq_result result = wsqi_task_result(task); /* comes first: an ended task's pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
     if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
@@ -9397,16 +9399,16 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Claims a future. call: the caller will call its function, and the future stays OPEN; else the
- * caller will cancel it. If a queue has an entry of the future, that entry is a tombstone from here
- * on: no thread runs it. False: the future was claimed before. */
+/* Claims a future. call: the caller will call the future's function, and the future stays OPEN;
+ * else the caller will cancel the future. If a queue has an entry of the future, that entry is a
+ * tombstone from here on: no thread runs it. False: the future was claimed before. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
         if (!wsqi_future_open(state)) return false;
         next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
         /* T5: what the submitting thread wrote is visible. (What this thread does becomes
-         * visible by T2 or F3, not by this release.) Failure: relaxed, decide again. */
+         * visible by T2 or F3, not by this release.) Failure (relaxed): the loop decides again. */
     } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
@@ -9425,7 +9427,7 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
     /* Adds a reference, which wsqi_future_end gives back. Without this reference, other threads
      * could free the future as soon as it is done, while wsqi_future_end still uses it. Relaxed:
-     * the caller's reference is not given back before the future is done. */
+     * the caller keeps its own reference until the future is done, so the count is not zero. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -9535,7 +9537,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     }
     if (out != NULL) *out = future; /* before the function runs, because it may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
-    if (self != NULL) { /* a future has no priority or pin */
+    if (self != NULL) { /* a future has no priority or pin, so it goes into the worker's queue */
         wsqi_push_local(self, &future->task);
         wsqi_notify_others(self);
         return WSQ_OK;
@@ -9609,14 +9611,16 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 }
 
 /* Claims the future for a worker in wsq_future_get, and calls the future's function. False: another
- * thread has claimed it. If the next entry of the worker's queue may be the future's, this first
- * tries to take that entry out. *whole returns true if the entry was taken and the claim succeeded:
- * then only the handle refers to the future. */
+ * thread has claimed it. If the next entry of the worker's queue may be the future's, the worker
+ * first tries to take that entry out. *whole returns true if it took the entry, and its claim
+ * succeeded: then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        if (*whole) { /* no notify: the slot's task went behind the future, whose push notified */
+        /* If the slot's task has moved to the queue, it went behind the future there. The future's
+         * push has notified already, so this thread does not. */
+        if (*whole) {
             bool ours = wsqi_future_claim(future, true); /* false: a thread has cancelled it */
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future); /* gives the entry's reference back */
@@ -9630,7 +9634,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     wsqi_future_call(self, future);
     /* The future's entry stays in the queue as a tombstone. No thread runs or reports it. A purge
      * is slow, because it reads all entries. So the worker purges only when it has left at least
-     * half a ring of tombstones, and half as many as the global queue's first lane has entries. */
+     * WSQ_RING_CAPACITY / 2 tombstones, and at least one for every two entries of the global
+     * queue's first lane. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -9681,8 +9686,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* The task has a hold until wsqi_spawn_end; this adds a hold for the edge. Relaxed: the threads
-     * that take the holds away change the same word (E3). */
+    /* The task has a hold already, which wsqi_spawn_end takes away. Here it gets a second one, for
+     * the edge. Relaxed: the threads that take the holds away change the same word (E3). */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -9758,8 +9763,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* If a thread wants jobs and no job is public, the traps are set again here, unless S counts a
-     * searcher: that thread sets them itself, at the latest when it stops searching. */
+    /* If a thread wants jobs and no job is public, the owner sets its traps again, unless S counts
+     * a searcher: the searcher sets these traps itself, at the latest when it stops searching. */
     if (WSQI_PUBLISH_ALWAYS ||
         (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
          wsqi_range_empty(self)))
@@ -9818,12 +9823,13 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
             wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
 
-/* Sleeps in a join until its stolen job is done. help: this thread may run other jobs, so other
- * threads may call it, for a job or for its permit. asked: this thread was called before, and then
- * found no job. The watcher may have called it for a full slot or a timer. So if a slot is full or
- * a timer is set now, or the watcher waits for a permit, this thread gives its permit back before
- * it sleeps. Returns the next value of `asked`: a call ended the sleep, or the earlier call is not
- * answered, because this thread did not sleep. */
+/* Sleeps in a join until its stolen job is done, or until another thread calls this thread. help:
+ * this thread may run other jobs, so it may be called for a job, or for its permit. asked: it was
+ * called before, and then found no job. Perhaps the watcher called it for a full slot or a timer.
+ * This thread gives its permit back before it sleeps if it may not run other jobs, if a task is
+ * queued, if the watcher waits for a permit, or, after an earlier call (asked), if a slot is full
+ * or a timer is set. Returns the next value of `asked`: true if a call ended the sleep, or if
+ * `asked` was true and this thread did not sleep, so that the earlier call is not answered yet. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9836,7 +9842,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: calls may come from here on. */
     /* J7: this thread sees public jobs, or their owner calls this thread. Pairs with J5, I7. */
     wsqi_fence_sc();
-    bool has = false; /* a permit that others could use */
+    bool has = false; /* does this thread have a permit that others could use? */
     wsqi_each_pool(block, wsqi_self_get())
         if (block->pool == pool) has = block->permit && !guest;
     if (help && has) wsqi_joiner_mark(pool);
@@ -9874,7 +9880,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
  * it keeps its permit for that job. If tasks are queued, too, it notifies: another thread then runs
  * the tasks, with a permit that sleeps or that another joiner gives. */
 static bool wsqi_join_called(wsqi_worker *self) {
-    wsqi_fence_sc(); /* I6: as in wsqi_notify */
+    /* I6: either this thread sees a sleeper in S, or the sleeper's last look finds the tasks. */
+    wsqi_fence_sc();
     if (wsqi_look_jobs(self->pool) == NULL) return false;
     (void)wsqi_notify_tasks(self->pool, UINT_MAX);
     return true;
@@ -9923,7 +9930,8 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
     bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range)) || wsqi_unpublish(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
-        /* Moves the range, which is empty. Relaxed: from an empty range no thief takes anything. */
+        /* The joined job leaves the stack, so the range, which is empty, moves down to its entry.
+         * Relaxed: from an empty range no thief takes anything. */
         wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
     }
     wsqi_publish(self, entry);
@@ -9950,7 +9958,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     bool outside = self == NULL || self->use == WSQI_USE_GUEST;
     guest->use = outside ? WSQI_USE_GUEST : WSQI_USE_COMMON;
     guest->permit = self == NULL;
-    /* Relaxed: a thread that has a job of this run sees the guest in S, by J2. */
+    /* Relaxed: by J2, a thief that takes a job of this run sees the guest in S (wsqi_job_steal). */
     if (self == NULL) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
     wsqi_block_enter(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
@@ -10018,8 +10026,8 @@ WSQ_API int wsq_worker_self(void) {
  * ========================================================================== */
 
 /* The next six constants are for loops whose caller gave no grain. The first is the time between
- * two checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief
- * waits no longer than a wake-up takes. */
+ * two checks whether a thief wants work. It is long enough: reading the clock takes only 0.3% of
+ * that time (30 ns). And it is short enough: a thief waits no longer than a wake-up takes. */
 #define WSQI_GRAIN_NS 10000u
 
 /* A loop wakes a sleeper only if the rest of the loop takes longer than this. A wake-up costs up to
@@ -10034,11 +10042,11 @@ WSQ_API int wsq_worker_self(void) {
  * So the loop publishes the rest, in pieces, before it runs an element. A guess. */
 #define WSQI_HEAVY_NS 50000u
 
-/* The last elements of a range may be heavy after many light ones. So the last WSQI_LAST run one by
- * one, and if a thief wants work, the loop reads the clock after each of them. But a loop that has
- * worked for at most WSQI_WORTH_NS / 2 reads the clock only after every third one. And its last
- * elements run like this only if its grain is WSQI_MANY or more, because the elements before them
- * were many and light then. */
+/* The last elements of a range may be heavy after many light ones. So a loop that has worked for
+ * more than WSQI_WORTH_NS / 2 runs its last WSQI_LAST elements one by one. If a thief wants work,
+ * the loop reads the clock after each of them. A loop that has worked for less time does the same
+ * only if its grain is WSQI_MANY or more (then the elements before were many and light). And it
+ * reads the clock only after every third element. */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -10157,11 +10165,11 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Shall half of this range become public before a thief asks for it? If a grain was given: no. If
- * the time of the range is known: yes if an element takes longer than WSQI_HEAVY_NS. If that time
- * is unknown: yes if the range is itself half of a longer one (then worked_ns is not 0), and more
- * threads are free than self has public jobs. (A thief must have asked for the longer one, or it
- * would not have been cut without a known time.) The free threads are the searchers, and one for
- * each sleeping permit, less one for each guest at work (wsqi_active). */
+ * the range's time is known: yes if an element takes longer than WSQI_HEAVY_NS. If the time is not
+ * known: yes if more threads are free than self has public jobs, and the range is half of a longer
+ * one (then worked_ns is not 0). Without a known time, the loop cut the longer range only because a
+ * thief asked for work. The number of free threads is that of the searchers and sleeping permits,
+ * less that of the guests at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -10229,7 +10237,8 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half counts as already worked on for so long */
+    /* A half begins as if the thread had worked on it for WSQI_WORTH_NS already. */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0;
     if (automatic && end - begin > 1) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
@@ -10394,7 +10403,7 @@ static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others)
     entry->others = others;
 }
 
-/* What the task does after this event. WSQI_NOTHING: the event is not about a task. */
+/* Returns what a task does (`doing`) after this event. WSQI_NOTHING: the event is about no task. */
 static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     if (event == WSQ_EVENT_SPAWN) return value != 0 ? WSQI_HELD : WSQI_QUEUED;
     if (event == WSQ_EVENT_WAKE) return WSQI_QUEUED;
@@ -10464,8 +10473,8 @@ static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-/* Inserts a line in order. If `most` lines are there already, it drops the last of all, and counts
- * that in `more`. The caller holds the lock of the list from which the line comes. */
+/* Inserts a line in order. If there are `most` lines already, the last of all is left out, and
+ * `more` counts it. The caller holds the lock of the list from which the line comes. */
 static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     size_t i = dump->count;
     if (i < dump->most) dump->count++;
@@ -10529,8 +10538,8 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* Writes the number of tasks in `ready`: of one lane, or of the global queue's 1 + `more` lanes
- * together. A "+" says that there are tasks in `incoming`, too. */
+/* Writes how many tasks the `ready` list of the lane holds or, for the global queue, the lists of
+ * its 1 + `more` lanes together. A "+" says that there are tasks in `incoming`, too. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
@@ -10794,12 +10803,13 @@ static bool wsqi_waits_release(wsq_pool *pool) {
         wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* visible by P5 */
+            /* By P5 in wsqi_still, each sleeping thread's `asleep` is visible. */
+            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue;
             any = true;
             if (wsqi_wait_called(wait)) {
                 called = true;
             } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
-                /* W1: as in wsqi_call. */
+                /* W1: the waiting thread sees what has changed. Pairs with W2. */
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
                 wsqi_unpark(wait->parker);
             }
@@ -10813,7 +10823,8 @@ static bool wsqi_waits_release(wsq_pool *pool) {
  * the caller is the thread in wsq_pool_shutdown. */
 static bool wsqi_still(wsq_pool *pool, bool stopper) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
-    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
+    /* P5: what a thread did before it went off duty is visible, too. */
+    uint32_t threads = wsqi_load_acq(&pool->duty.threads);
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
@@ -10898,8 +10909,8 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
-/* Do all the pool's threads sleep, does no thread outside run a task or job of the pool, and is no
- * timer set? Then a thread outside must act first. */
+/* Does nothing happen in the pool before a thread outside acts? That is so if all threads of the
+ * pool sleep, no helper or guest runs a task or job, and no timer is set. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
     /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
@@ -10910,9 +10921,9 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
-/* Waits until no task is left. It goes on after WSQ_ERR_INVALID, because stuck tasks may wait for
- * another pool. A long wait mostly means that a wake was forgotten. So without NDEBUG this prints
- * once what is left. */
+/* Waits until no task is left. If the pool is stuck (WSQ_ERR_INVALID), this waits again, because
+ * the tasks may wait for another pool. A long wait mostly means that a wake was forgotten. So
+ * without NDEBUG this prints once what is left. */
 static void wsqi_drain(wsq_pool *pool) {
     bool said = WSQI_PATIENCE_NS == WSQ_FOREVER;
     for (;;) {
@@ -11008,7 +11019,7 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->max_standins == WSQ_STANDINS_OFF || wsqi_own_threads(config) == 0)
         config->max_standins = 0;
     if (config->seed == 0) config->seed = wsqi_clock_ns();
-    /* A time as long as this counts as none, because a deadline would wrap. */
+    /* A time-out as long as this counts as none, because the time now plus it could wrap. */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
     /* WSQ_SHARED and WSQ_LIFO have an order of their own, so their pools have no LIFO slots. */
@@ -11043,7 +11054,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         wsqi_release(allocator, listing->entries, listing->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_timers_free(pool, allocator);
-    /* In a child of fork() this could wait for the parent's sleeping threads. */
+    /* In a child of fork() wsqi_parking_fini could wait for threads that slept in the parent. */
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking);
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     for (unsigned i = pool->workers; i < wsqi_blocks(pool); i++)
