@@ -4177,8 +4177,9 @@ struct wsqi_worker {
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
     uint32_t helped;      /* owner: how many tasks helpers had taken when wsqi_linger looked last */
     uint64_t lingered;    /* owner: when wsqi_linger last began or saw `helped` change */
-    bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
-    bool drove;           /* owner: its last search took a driver's task; the next steals first */
+    bool robs_slots;      /* owner: it may take tasks from slots of workers in a long task */
+    bool drove;           /* owner: its last search asked the driver first, and got a task. So its
+                           * next search looks at other workers before it asks the driver */
     wsq_random random;
     wsq_tune tune;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* mostly other threads write */
@@ -4206,16 +4207,19 @@ enum {
     WSQI_TASK_ACTIVE = 1,   /* the task is held, queued or running */
     WSQI_TASK_PENDING = 2,  /* the task waits for a wake, or was woken and is queued */
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
-    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
-    WSQI_TASK_NOTIFIED = 4, /* was woken, or cancelled while PENDING; the next run clears it */
+    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask; gives one of the three above, or 0: a new task */
+    /* the task was woken, or was cancelled while PENDING; its next run clears this bit */
+    WSQI_TASK_NOTIFIED = 4,
     WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears the bit */
     /* the task or a predecessor was cancelled: a run that sees this does not begin */
     WSQI_TASK_POISONED = 16,
-    WSQI_TASK_OPEN = 32,    /* not started, and a future or revocable (wsq_task_set_revocable) */
+    /* the task has not started, and is a future or revocable (wsq_task_set_revocable) */
+    WSQI_TASK_OPEN = 32,
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds; at 0 the task is queued */
 };
 
-/* Timers lie in lists by time (>>timer). A worker's lists, 11 KiB, are unused without timers. */
+/* Timers lie in lists by time (>>timer). A worker's lists take 11 KiB. Without timers no thread
+ * writes to this memory. */
 enum {
     WSQI_TIMER_BITS = 6,
     WSQI_TIMER_LISTS = 1 << WSQI_TIMER_BITS,
@@ -4288,26 +4292,26 @@ struct wsq_pool {
     wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
     wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
     /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block of the thread that took
-     * the driver last), + 1 while that thread has it, or + WSQI_HEARD if it has given the driver up
-     * after events. Taken by CAS */
+     * the driver last), + 1 while that thread has it, or + WSQI_HEARD if that thread got events and
+     * gave the driver up. A thread takes the driver by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
-    wsqi_a32 vain_looks; /* how many waits in a row were not over after wsqi_wait_look */
+    wsqi_a32 vain_looks; /* how often in a row wsqi_wait_look did not see the wait's end */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
-    wsqi_a64 *sleepers; /* a bit for each block, 1: idle. Set by the owner, cleared by its waker */
+    wsqi_a64 *sleepers; /* a bit for each block, 1: idle. Owner sets; waker or owner clears */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
-    wsqi_a32 coming;    /* new stand-ins, not in S yet; they and `lock`'s holder write */
+    wsqi_a32 coming;    /* new stand-ins not yet counted in S; these and `lock`'s holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* for threads outside; `lock` guards this and the next two */
     wsq_future *future_batches;  /* free batches of futures that no wsqi_futures holds */
@@ -4360,9 +4364,9 @@ static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
 /* How many blocks a pool has room for: twice WSQ_GUESTS are for guests. */
 static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->guest_base + 2 * (WSQ_GUESTS); }
 
-/* How many workers and stand-ins have a block. These blocks come first, and they have queues. */
+/* How many workers and stand-ins have a block. These blocks have the lowest indexes, and queues. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
-    /* B1: the block of the last thread counted here is filled. Pairs with B2. */
+    /* B1: this thread sees that the blocks counted here are filled. Pairs with B2. */
     return wsqi_load_acq(&pool->threads_made);
 }
 
@@ -4587,7 +4591,8 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     void *head = wsqi_load_hint(top);
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
-        /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: retried. */
+        /* G1: the thread that takes the chain sees its links and tasks. Pairs with G2. Failure: the
+         * loop retries. */
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
@@ -4597,7 +4602,8 @@ static void wsqi_lane_push(wsqi_inject *lane, wsq_task *newest, wsq_task *oldest
     void *head = NULL;
     bool lone = newest == oldest && wsqi_load_hint(&lane->incoming) == NULL;
     if (lone) wsqi_set(&newest->next, (wsq_task *)NULL);
-    /* G1: the task becomes visible. Pairs with G2. Failure: another task has come. */
+    /* G1: the thread that takes the task sees its contents. Pairs with G2. Failure: another task
+     * has come. */
     if (!lone || !wsqi_cas_rel(&lane->incoming, &head, wsqi_lone(newest)))
         wsqi_chain_push(&lane->incoming, newest, oldest);
 }
@@ -4613,7 +4619,7 @@ static inline bool wsqi_inject_empty(const wsqi_inject *inject) {
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     uint32_t length = wsqi_load_locked(&inject->length);
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
-    /* G2: the tasks and their links are visible. Pairs with G1. */
+    /* G2: this thread sees the tasks and their links. Pairs with G1. */
     void *item = wsqi_xchg_acq(&inject->incoming, NULL);
     wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [0]: unmarked, [1]: marked */
     for (; item != NULL; length++) {
@@ -4639,9 +4645,10 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
 
 /* Moves `incoming` to `ready`, unless another thread holds the lock. A producer calls this after a
  * push, because most of the links are in its cache. (A consumer would have to fetch each link, and
- * keep other consumers out meanwhile.) Then the producer must pass a full barrier and notify. */
+ * keep other consumers out meanwhile.) After this call the producer must pass a full barrier and
+ * notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
-    /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
+    /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
     wsqi_store_locked(&inject->length, wsqi_inject_collect(inject));
     /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
@@ -4683,18 +4690,19 @@ static void wsqi_helped_one(wsqi_inject *lane) {
 }
 
 /* Takes a lane's oldest tasks, as a chain: at most `most`, and at most a worker's share of the lane
- * (4 to 64). NULL: none is here, or the lock is taken. *left returns how many stay in `ready`. */
+ * (4 to 64). NULL: the lane is empty, or another thread holds its lock. *left returns how many
+ * stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
     if (wsqi_inject_empty(inject) || wsqi_load_hint(&inject->lock) != 0) return NULL;
-    /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
+    /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* With one lane, the global queue's tasks must start in order. So `incoming` is collected each
-     * time, because marked tasks in it are older than those in `ready`. */
+    /* With one lane, the global queue's tasks must start in order. Marked tasks in `incoming` are
+     * older than the tasks in `ready`. So this thread collects `incoming` each time. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4788,13 +4796,13 @@ static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
         if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
         else wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
     }
-    /* I1: what the giver of the token did before is visible to the caller. Pairs with I2. */
+    /* I1: the caller sees all that the giver did before it gave the token. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
 }
 
 /* Gives the token, and wakes the parker's owner if it sleeps. Any thread may call this. */
 static void wsqi_unpark(wsqi_parker *parker) {
-    /* I2: the parker's owner will see what it waits for. Pairs with I1. */
+    /* I2: the parker's owner sees all that this thread did before. Pairs with I1. */
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
@@ -4871,7 +4879,8 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
 
 /* How many tasks have finished or were cancelled so far. */
 static uint64_t wsqi_finished(const wsq_pool *pool) {
-    /* P2: what each finished task spawned is visible, so wsqi_pending counts it. Pairs with P1. */
+    /* P2: this thread sees all spawns of the tasks that it counts as finished. Otherwise the pool
+     * could look quiet while a spawned task is left. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     for (unsigned i = 0; i < count; i++)
@@ -5022,8 +5031,9 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* ---- places ---- */
 
-/* How far apart two workers' places are: 0: one cache, 1: one NUMA node, 2: neither. POLLS: for the
- * sleeper with the driver. It is woken last, because another thread must then take the driver. */
+/* How far apart two workers' places are. 0: they share a cache. 1: they share only a NUMA node. 2:
+ * neither. POLLS: used for the sleeper that has the driver. This sleeper is woken last, because
+ * another thread must then take the driver. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -5034,7 +5044,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* The value of pool->poller while the block with this index has the driver. */
 #define WSQI_HAS_DRIVER(index) (4u * ((index) + 1u) + 1u)
-#define WSQI_HEARD 2u /* set while the driver is free, if its last thread left after events */
+#define WSQI_HEARD 2u /* set while the driver is free, if its last thread got events from it */
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
@@ -5075,15 +5085,17 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         }
         if (best == WSQI_ANYWHERE) return -1;
         uint64_t only = (uint64_t)1 << (index % 64);
-        /* I3: what the bit's thread saw and did before it set the bit is visible. Pairs with I5. */
+        /* I3: this thread sees all that the bit's owner saw and did before the owner set the bit.
+         * Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* another thread took that bit; the next try need not take the nearest one */
     }
 }
 
-/* Wakes one sleeper. In S the caller has already made one idle thread a searcher. Each sleeper sets
- * its bit before S counts it as idle, so in the end the loop finds a bit. lead: the block that has
- * the work (NULL: the caller's, if any). from: for jobs 1 + the caller's processor; else 0. */
+/* Wakes one sleeper. The caller has already changed S: it counts one idle thread as a searcher now.
+ * Each sleeper sets its bit before S counts it as idle, so in the end the loop finds a bit. lead:
+ * the block that has the work (NULL: the caller's block, if it has one). from: 1 + the caller's
+ * processor if the work is jobs; else 0. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -5117,8 +5129,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 /* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
  * then takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is
- * 0, only the first permit too many leads to a call: if no thread took that one, none takes a
- * second.) */
+ * 0, this function calls only when one permit too many sleeps. If more do, no waiting thread took
+ * the first of them, so none would take another.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -5153,12 +5165,13 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
  * sets JOINED again. If a joiner that has no permit is called, it uses this function, because the
  * call may have been for a permit. wsqi_joiner_ask uses it if no joiner has its bit set. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
-    /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
+    /* I5: this thread sees the bit of each joiner that has set JOINED. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
-    /* I6: this thread sees a joiner's bit, or the joiner sees JOINED gone and finds the task. */
+    /* I6: either this thread sees a joiner's bit, and calls the joiner, or the joiner sees that
+     * JOINED is gone. Then the joiner sets JOINED again, and its own look finds the task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
-        /* I3: what each joiner did before it set its bit is visible. Pairs with I5. */
+        /* I3: this thread sees what each joiner did before it set its bit. Pairs with I5. */
         uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0);
         for (; mask != 0; mask &= mask - 1)
             wsqi_call(pool, wsqi_block(pool, w * 64 + wsqi_lowest_bit(mask)));
@@ -5204,7 +5217,7 @@ static void wsqi_notify(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* Notifies for work that a read-modify-write, the caller's last step, has made visible. */
+/* Notifies for work. The caller's last step was a read-modify-write that made the work visible. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6: as in wsqi_notify */
     wsqi_notify_fenced(pool);
@@ -5238,8 +5251,8 @@ static inline bool wsqi_has_tasks(const wsqi_worker *worker) {
 }
 
 /* Notifies for a task that the owner has pushed, unless an older task lies in its queue. In that
- * case the push of the older task has notified, and the thread that looks for that task sees the
- * new one, too. So S, whose cache line all threads share, is not read each time. */
+ * case the push of the older task has notified, and the thread that comes for the older task sees
+ * the new one, too. So the owner need not read S, whose cache line all threads share, each time. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
@@ -5364,11 +5377,12 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
     /* Each worker in a parallel loop publishes one job at a time, and the searchers may take jobs
-     * of other workers. So if fewer than half of the awake threads search, the number of
-     * searchers is added here, so that a sleeper is woken for each job of `worker`. */
+     * of other workers. So if fewer than half of the awake threads search, the number of searchers
+     * is added to `amount`. Then one sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
-    /* Relaxed: the caller's barrier orders it. A searcher finds the jobs, or wakes others later. */
+    /* Relaxed: the caller's barrier orders it. If S counts a searcher, no joiner is called: the
+     * searcher finds the jobs, or wakes others later. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
@@ -5378,8 +5392,9 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* A thread that stops searching looks for tasks at up to this many workers. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* One sleeper is woken for queued tasks, and one more for each WSQI_WAKE_NS that they will take. A
- * guess: the time of the call that wakes a thread, plus the time until that thread runs. */
+/* One sleeper is woken for queued tasks, and one more for each WSQI_WAKE_NS that the tasks will
+ * take. This is a guess at how long a wake-up takes: the time of the call that wakes a thread, plus
+ * the time until that thread runs. */
 #define WSQI_WAKE_NS 10000u
 
 /* Returns how many sleepers are worth a wake-up for `amount` tasks, if these take as long as the
@@ -5405,8 +5420,9 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
     amount = wsqi_worth_waking(pool, amount);
-    /* If one sleeper is worth a wake-up, a searcher that S counts takes its place. If several are,
-     * all are woken: the present searchers may take other tasks, so their number is added. */
+    /* wsqi_wake_some stops when S counts `amount` searchers. If one sleeper is worth a wake-up, a
+     * present searcher will do in its place. If several are, all are woken: the present searchers
+     * may take other tasks, so their number is added. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, 0, amount)) return true;
     wsqi_thread_want(pool);
