@@ -1,4 +1,4 @@
-/* wsq, in the cases of the peers. */
+/* wsq, in the cases of the peers. Environment: PEER_ORDER=shared: in WSQ_SHARED pools. */
 #include "timers.h"
 #include "work.h"
 #define WSQ_IMPLEMENTATION
@@ -18,7 +18,9 @@ static wsq_pool *pool;
 static wsq_task *tasks;
 
 static void start(void) {
-    wsq_config config = {.workers = peer_workers};
+    const char *order = getenv("PEER_ORDER");
+    peer_check(order == NULL || strcmp(order, "shared") == 0, "PEER_ORDER");
+    wsq_config config = {.workers = peer_workers, .order = order != NULL ? WSQ_SHARED : WSQ_FIFO};
     peer_check(wsq_pool_create(&pool, &config) == WSQ_OK, "pool");
     tasks = calloc(TASKS, sizeof *tasks);
     peer_check(tasks != NULL, "memory");

@@ -458,6 +458,87 @@ static void order_when_a_permit_passes(void) {
     }
 }
 
+/* ---- a helper of a group, and a thread that looks for the end of its wait ---- */
+
+static wsq_group group;
+
+/* From here on, or no longer, S counts a searcher that does not exist, so no spawn wakes a worker. */
+static void pretend_searcher(wsq_pool *pool, bool there) {
+    (void)wsqi_add_acqrel(&pool->permits, there ? WSQI_SEARCHING : 0 - (uint64_t)WSQI_SEARCHING);
+}
+
+/* A helper runs all of a group that ends soon, also if it is more than fits into a ring. */
+static void helper_of_many(void) {
+    enum { TASKS = 2 * WSQ_RING_CAPACITY + 50 };
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    wsq_stats all;
+    pretend_searcher(pool, true);
+    wsq_group_init(&group, pool);
+    for (int i = 0; i < TASKS; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(US)->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    pretend_searcher(pool, false);
+    wsq_pool_stats(pool, &all);
+    CHECK_EQ(all.run, TASKS);
+    CHECK_EQ(all.wakes_sent, 0);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll respawns_run(wsq_ctx ctx, wsq_task *task) {
+    item *next = item_make(US);
+    next->task.fn = respawns_run;
+    if (item_of(task)->runs != 0) pretend_searcher(wsq_pool_of(ctx), false);
+    if (late->ended == 0) CHECK_EQ(wsq_group_spawn(&group, &next->task), WSQ_OK);
+    return item_run(ctx, task);
+}
+
+/* Other tasks wait for its permit for a little more than 1 ms, although the group would go on for ever. */
+static void helper_of_endless_group(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *first = item_make(US);
+    item_spawn_on(pool, 0, item_make(20 * MS)); /* has the other permit */
+    nap(100 * US);
+    pretend_searcher(pool, true);
+    item_spawn(pool, late = item_make(US));
+    first->task.fn = respawns_run;
+    first->runs = 1;
+    wsq_group_init(&group, pool);
+    CHECK_EQ(wsq_group_spawn(&group, &first->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK(late->began > late->spawned + MS && late->began < late->spawned + 3 * MS);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
+static wsqi_wait looking;
+
+static wsq_poll calls_run(wsq_ctx ctx, wsq_task *task) {
+    wsqi_call(wsq_pool_of(ctx), &looking);
+    return item_run(ctx, task);
+}
+
+/* A look that sees the end of the wait is useful, unless the thread was off its processor for longer than it looks. */
+static void late_look(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    for (uint32_t useless = 0; useless < 2; useless++) {
+        item *calls = item_make(US);
+        calls->task.fn = calls_run;
+        wsqi_wait_begin(&looking, pool, &looking, WSQ_FOREVER);
+        (void)wsqi_wait_listen(&looking);
+        item_spawn(pool, calls);
+        sim_stall.only = sim.running->id + 1;
+        sim_stall.ns = 100 * US;
+        sim_stall.left = useless != 0 ? 2 : 0; /* at its first look */
+        wsqi_wait_look(&looking);
+        CHECK_EQ(sim_stall.left, 0);
+        CHECK(wsqi_wait_called(&looking));
+        CHECK_EQ(wsqi_load_acq(&pool->vain_looks), useless);
+        wsqi_wait_end(&looking);
+        nap(MS);
+    }
+    sim_stall.only = 0;
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_passes");
     IN_WORLD(rounds_of_a_pass);
@@ -472,5 +553,8 @@ int main(void) {
     IN_WORLD(asked_joiner_goes_on);
     IN_WORLD(refused_batch);
     IN_WORLD(order_when_a_permit_passes);
+    IN_WORLD(helper_of_many);
+    IN_WORLD(helper_of_endless_group);
+    IN_WORLD(late_look);
     return test_end();
 }
