@@ -2020,11 +2020,11 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * not spawned yet. If a predecessor is cancelled, so is `task`. Any thread may call this, but only
  * one at a time for the same `task`.
  * Until `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
- * second time. Neither the predecessor nor its cleanup may return WSQ_GONE. No thread may wait for
- * an earlier run of `task` any more. The predecessor may belong to another pool. A WSQ_DRAIN of the
- * pool of `task` waits until `task` has run. After a WSQ_CANCEL of that pool, the end of the
- * predecessor cancels `task`, so wait for the predecessor's pool before you destroy the pool of
- * `task`.
+ * second time. Neither the predecessor nor its cleanup may return WSQ_GONE. When you call this, no
+ * thread may still wait for an earlier run of `task`. The predecessor may belong to another pool. A
+ * WSQ_DRAIN of the pool of `task` waits until `task` has run. After a WSQ_CANCEL of the pool of
+ * `task`, the end of the predecessor cancels `task`. So wait for the predecessor's pool before you
+ * destroy the pool of `task`.
  * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 - 2 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
@@ -2044,8 +2044,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * times.
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
- * before their memory goes. Any thread may call this, also several threads at the same time, even
- * for one timer in one pool. Before a timer that may be set goes to another pool, cancel it.
+ * before their memory goes. Any thread may call this, even while another thread sets the same timer
+ * in the same pool. Before a timer that may be set goes to another pool, cancel it.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
@@ -2053,7 +2053,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 
 /* This takes the timer back. It returns true if the timer was set; then the timer will not wake its
  * task. It returns false if the timer has woken its task, or was not set. In both cases the pool
- * does not use the timer any more, nor the task on its behalf. The call takes the same short time
+ * does not use the timer any more, nor the task for this timer. The call takes the same short time
  * however many timers are set. Any thread may call this, until the timer's pool is destroyed. In a
  * child of fork() it returns false. */
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer);
@@ -2143,8 +2143,8 @@ WSQ_API bool wsq_future_done(const wsq_future *future);
 /* This spawns `task` into the future's pool when the future is done or cancelled, or immediately if
  * it is done or cancelled already. The task may then call wsq_future_get, which does not wait. Any
  * thread that has the handle may call this, once for each future.
- * WSQ_ERR_INVALID: the future has such a task already, the task cannot be spawned (wsq_spawn), or
- * an argument is NULL.
+ * WSQ_ERR_INVALID: an earlier call gave the future a task, this task cannot be spawned (wsq_spawn),
+ * or an argument is NULL.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task);
 
@@ -2188,10 +2188,10 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
  * place, and the worker runs only tasks that are pinned to it. A thread outside may take the place
  * of a sleeping worker, with the index of a guest, and run tasks of this group that no worker has
  * taken yet.
- * A group may lie on the stack of a task that waits for it, unless tasks of the group may be
- * pending or held in a WSQ_CANCEL shutdown. In that case the wait ends when all other tasks of the
- * group have ended, but before those do. The wait may last until every running task of the pool, of
- * any group, has returned or waits.
+ * In a WSQ_CANCEL shutdown, the wait ends without the tasks of the group that are pending or held:
+ * only the group's other tasks must have ended. Then the wait may last until every running task of
+ * the pool, of any group, has returned or waits. A group may lie on the stack of a task that waits
+ * for it, unless the group may have pending or held tasks in a WSQ_CANCEL shutdown.
  * WSQ_ERR_CANCELLED: the group or one of its tasks was cancelled since wsq_group_init, or the pool
  * was shut down before all tasks ran. No task of the group runs any more. If the pool was not shut
  * down, none is left. After a shutdown some tasks may still be pending or held (wsq_group_pending
@@ -2233,8 +2233,8 @@ WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
  * number is a snapshot. At 0, what the tasks did is visible to the caller. A worker that runs
- * several tasks of the group one after the other reports their ends together, so the number may be
- * too high, by as many as these tasks. */
+ * several tasks of the group one after the other reports their ends together. Until then the number
+ * includes these tasks, although they are done. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- graphs that run again ---- */
@@ -2409,7 +2409,7 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
 /* This joins the newest job that the caller has forked: when it returns, the job is done, and what
  * the job did is visible. If no other worker took the job, it runs here. While another worker runs
  * it, this one runs other jobs, never tasks, and sleeps if there are none. `*ctx` is the context
- * that wsq_fork advanced; this takes it back. */
+ * that wsq_fork advanced; this moves it back. */
 static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
     if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
 }
@@ -2757,7 +2757,8 @@ static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return 0;
         uint64_t next = wsqi_head_pack(steal == real ? tail : steal, tail);
-        /* R6: as in wsqi_ring_pop. Failure: relaxed, the loop retries. */
+        /* R6: a thread that sees the new head sees no older tail. Failure: relaxed, the loop
+         * retries. */
         if (wsqi_cas_rel(&self->head, &head, next)) return tail - real;
     }
 }
@@ -2779,9 +2780,9 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: a thief that reads this tail sees the items below it. A thief that read the head before
-     * the spill can still succeed, because the store below puts that head back. But that head does
-     * not make the newest of these items visible to the thief; only this release does. */
+    /* R1: a thief that reads this tail sees the items below it. The release of the head below does
+     * not ensure that: a thief that read the head before the spill can still succeed, because the
+     * spill stores the same head again. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. Otherwise two
      * thieves with the old tail, one after the other, could take items that have moved. Pairs with
@@ -3535,7 +3536,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
     return length > 0;
 }
 
-#define WSQI_GROUP_BYTES 4352 /* longest line of /proc/self/cgroup: PATH_MAX, 256 before the path */
+#define WSQI_GROUP_BYTES 4352 /* longest line of /proc/self/cgroup: 256 bytes, then PATH_MAX */
 
 /* Returns the quota of one control group in cores, rounded up; 0: unlimited or unknown. Version 2
  * of control groups has one file with quota and period, version 1 has a file for each. */
@@ -3570,8 +3571,8 @@ static void wsqi_cgroup_line(const char *line, char *path) {
     if ((two && *path == 0) || wsqi_cgroup_has_cpu(rest + 1)) strcpy(path, end + 1);
 }
 
-/* Stores the path of this process's control group, or "": unknown. One read returns at most a page,
- * so this reads in a loop. */
+/* Stores the path of this process's control group, or "" if it is unknown. One read returns at most
+ * a page, so this reads in a loop. */
 static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
     char text[WSQI_GROUP_BYTES], *line, *end;
     size_t length = 0;
@@ -3585,8 +3586,8 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             *end = 0;
             wsqi_cgroup_line(line, path);
         }
-        /* The last line may be incomplete, so it stays for the next read. If it fills `text`, that
-         * read has no room and returns 0. */
+        /* The last line may be incomplete, so it stays for the next read. If it fills `text`, the
+         * next read has no room, so it returns 0, and the loop ends. */
         length = strlen(line);
         memmove(text, line, length + 1);
     }
@@ -3943,7 +3944,8 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
         wsqi_store_sc(&self->bottom, bottom);
         top = wsqi_load_sc(&self->top); /* D4: as above */
         if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: as in wsq_deque_push */
+        /* D1: a thief that reads this bottom sees the slots below it. Pairs with D2. */
+        wsqi_store_rel(&self->bottom, bottom + 1);
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
@@ -4062,10 +4064,10 @@ typedef struct wsqi_waiters {
  * mostly has its own lane. But searchers look at all lanes, so a pool of at most 64 workers has at
  * most 8 lanes. A larger pool has a lane for every 8 workers, and at most WSQI_SHARES.
  * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
- * `incoming` to `ready` at every 64th spawn, and when it spawns several tasks in one call. A worker
- * moves tasks only while `ready` holds fewer than 64, because to move them is slow for a worker:
- * their links are in the spawning thread's cache, so each move takes as long as three spawns.
- * (Figures: bench/sim/README.) */
+ * `incoming` to `ready` at every 64th spawn (WSQI_SETTLE), and when it spawns several tasks in one
+ * call. A worker moves tasks only while `ready` holds fewer than 64 (WSQI_ENOUGH). For a worker
+ * each move takes as long as three spawns, because the links of the tasks are in the spawning
+ * thread's cache. (Figures: bench/sim/README.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -4094,9 +4096,9 @@ typedef struct wsqi_frame {
  * by `head` and `run` whether the worker has gone on since the note. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw only one task in the ring */
-    wsqi_a64 run;    /* others write: 1 + counters.run at a look at the slot; 0: empty slot */
+    wsqi_a64 run;    /* others write when they look at the slot: 1 + counters.run; 0: empty slot */
     wsqi_a32 robbed; /* thieves write: 1 while one of them takes tasks from the ring */
-    wsqi_a32 vain;   /* owner, thieves write: wsqi_slot_tell calls since a thief robbed the slot */
+    wsqi_a32 vain;   /* owner, thieves write: calls of wsqi_slot_tell since a theft from the slot */
 } wsqi_marks;
 
 /* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
@@ -4105,9 +4107,10 @@ typedef struct wsqi_turn {
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
     uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: times none */
     uint64_t run;   /* counters.run at `start` */
-    bool oldest;     /* WSQ_LIFO: the last turn looked in the ring; the next looks in the deque */
+    bool oldest;     /* WSQ_LIFO: true if the last turn looked in the ring, so that the next one
+                      * looks in the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* own ring's tail at that look, or after this worker's last theft, if later */
+    uint32_t tail;   /* this worker's ring tail at that look, or after its last theft, if later */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
     uint32_t end;    /* the tail of the ring of `victim` at that look */
 } wsqi_turn;
@@ -4146,8 +4149,8 @@ struct wsqi_worker {
     wsq_pool *pool;
     bool above;         /* this is a guest's block for tasks inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
-    bool permit;        /* owner: it has a permit or, if it is a guest, S counts it as at work.
-                         * While the owner is idle: true, because its waker brings a permit */
+    bool permit;        /* owner: true if it has a permit. A guest: true if S counts it as at work.
+                         * An idle owner: true, because its waker brings a permit */
     bool asks;          /* owner: it must check `permit` and `lease` before each task */
     uint32_t blocking;  /* owner: calls of wsq_block_begin that wsq_block_end has not ended */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
@@ -4155,14 +4158,15 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t high; /* owner: 16 * the ended streaks of WSQ_HIGH tasks + the length of this streak */
+    uint32_t high; /* owner: 16 * the number of ended streaks of WSQ_HIGH tasks + the length of the
+                    * current streak; see wsqi_take_urgent */
     uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
     uint32_t help_depth;  /* owner: how many joins on its stack wait for a stolen job */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork for lack of job stack */
-    uintptr_t brief;      /* owner: a loop's body, whose few elements took little time, or 0; see
-                           * wsqi_loop_run */
+    uintptr_t brief;      /* owner: the body of an earlier loop of few elements that took little
+                           * time, or 0; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner: its ring overflowed, so wsqi_order_keep is due; only in a pool
@@ -4174,8 +4178,8 @@ struct wsqi_worker {
     bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: counters.finished at its last search; UINT64_MAX: it has cancelled
-                        * a task since, which `finished` does not count */
+    uint64_t reported; /* owner: counters.finished at its last search, or UINT64_MAX if it has since
+                        * cancelled a task (`finished` does not count cancelled tasks) */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
     uint32_t helped;      /* owner: how many tasks helpers had taken when wsqi_linger looked last */
     uint64_t lingered;    /* owner: when wsqi_linger last began or saw `helped` change */
