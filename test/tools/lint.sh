@@ -23,7 +23,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 
 # How often each may stand in the header ("such as" is not counted). Lower a number when you can; never raise one.
-words='who:2 whoever:0 such:7 to_be_had:0 in_vain:0 likewise:0'
+words='who:2 whoever:0 such:6 to_be_had:0 in_vain:0 likewise:0'
 
 awk -f examples/docs/declared.awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md examples/docs/*.txt
 contracts=$?
