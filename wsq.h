@@ -7452,9 +7452,9 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
 }
 
 /* Queues the claimed tasks, and notifies. A task with a priority or a pin goes to the lane for
- * that. The others go to the calling worker's queue. From the first that does not fit there, or, if
- * the caller is a thread outside, from the first of all, they go to the global queue as one chain.
- * A queued task may run and be freed immediately. */
+ * that. A worker puts the others into its own queue. The first task that does not fit there, and
+ * all after it, go to the global queue as one chain. A thread outside puts all the others there,
+ * also as one chain. A queued task may run and be freed immediately. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -7636,7 +7636,8 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_group_up(group); /* so that the group does not end before `then` has the task */
     wsqi_chain_push(&group->then, task, task);
-    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN); /* K3: the group's end sees `then`. */
+    /* K3: the thread that ends the group sees the task in `then`. */
+    wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN);
     wsqi_group_down(pool, group, 1, 0);
     wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
@@ -7708,7 +7709,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* the task that ran before runs no more: see wsqi_task_below */
+        self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7727,7 +7728,8 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Steals and runs the victim's oldest public job. False: there is none, so this asks for one. */
+/* Steals and runs the victim's oldest public job. False: there is none; the thief has asked the
+ * victim to publish one. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7797,7 +7799,8 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: searchers may have missed the stolen tasks while these moved, so this thread notifies for
      * them. The victim does not notify for a task that it pushes behind others. But either this
-     * thread sees that task, or the victim sees that the older tasks are gone, and notifies. */
+     * thread sees that task, and notifies for it; or the victim sees that the older tasks are gone,
+     * and notifies. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7809,7 +7812,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     wsqi_stat(self->counters.steal_attempts, 1);
     if (jobs && wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS) return false;
-    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* guests have no tasks */
+    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS); /* none from a guest */
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
 }
@@ -7906,12 +7909,12 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Steals from a thread that is in a long task. (While all threads work, there is no searcher that
- * would.) A turn notes which task one other thread, the victim, is in. If a later turn finds the
- * victim in the same task, this worker steals from the victim. But first it runs the tasks that its
- * own ring held at the earlier turn, or got by a theft since, because those may be older than the
- * victim's. Until it has run them, further turns steal nothing. (In a WSQ_LIFO pool a worker does
- * not run them first: its ring empties slowly, and no order is kept.) */
+/* Steals from a thread that is in a long task. (While all threads work, no searcher does that.) A
+ * turn notes which task one other thread, the victim, is in. If a later turn finds the victim in
+ * the same task, this worker steals from the victim. But first it runs the tasks that its own ring
+ * held at the earlier turn, or got by a theft since, because those may be older than the victim's.
+ * Until it has run them, further turns steal nothing. (In a WSQ_LIFO pool a worker does not run
+ * them first: its ring empties slowly, and no order is kept.) */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -8040,11 +8043,12 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 /* Steps 3 and 4 of FINDING WORK: looks at other workers for a while, and at the global queue once
  * more. True: a stolen job has run, so the caller looks again from the start. Otherwise *task
  * returns a task; or NULL, and then S counts the worker as a searcher. All threads share the cache
- * line of S, so wsqi_search_begin, which counts the worker in S, is called late: when the first
+ * line of S. So the worker calls wsqi_search_begin, which counts it in S, late: when the first
  * looks have failed and S counts no other searcher, or when the whole search has failed. But if the
- * user has set a time (spin_ns), it is called right after the first looks, because it also calls
- * the threads in wsq_pool_wait if no task is left, and they must not wait until the search ends. If
- * helpers took tasks since wsqi_linger last looked, the search has at most one round. */
+ * user has set a time (spin_ns), the worker calls wsqi_search_begin right after the first looks.
+ * That function also calls the threads in wsq_pool_wait if no task is left, and those threads must
+ * not wait until the search ends. If helpers took tasks since wsqi_linger last looked, the search
+ * has at most one round. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
@@ -8052,16 +8056,17 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
     uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
-    self->frame.task = NULL; /* the task that ran before runs no more: see wsqi_task_below */
+    self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* The first looks are at the worker in `lead` and then, if S does not count this worker yet, at
      * others. Mostly the driver is asked for events after these looks, because it seldom has some.
-     * `first`: it had events when a thread last asked it, so it is asked before the look at others.
-     * Otherwise this worker would steal tasks that those events woke, and would ask the driver only
-     * when all these have begun. `drove`: the driver was asked first, and brought a task. So the
-     * next search asks it last, and endless events do not keep this worker from stealing. A
-     * discouraged worker does not ask: it soon sleeps in the driver's wait. */
+     * `first`: the driver had events when a thread last asked it, so this worker asks it before the
+     * look at others. Otherwise this worker would steal tasks that those events woke, and would ask
+     * the driver only when all these tasks have begun. `drove`: this worker asked the driver first,
+     * and that brought a task. So the next search asks the driver last, and endless events do not
+     * keep this worker from stealing. A discouraged worker does not ask: it soon sleeps in the
+     * driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
     self->drove = false;
@@ -8072,7 +8077,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         return true;
     if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_local(self);
     if (*task != NULL) return false;
-    /* If half the workers search, no rounds follow, unless S counts this one, or a time is set. */
+    /* If half the workers search, no rounds follow, unless S counts this worker already, or the
+     * user has set a time. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !lasts) rounds = 0;
     /* The rounds. Each looks at urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
@@ -8172,7 +8178,8 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not notify */
+    /* wsqi_requeue does not notify for a task that would run next: this thread notifies now. */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -8203,8 +8210,8 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 
 /* Runs one task as worker `self`. During this run that worker's block is the innermost one of this
  * thread, the first in the list that `outer` links. If the thread acts as the same worker already,
- * further down its stack, the block is out of its former place in the list meanwhile. False: no
- * task was found. */
+ * further down its stack, the block leaves its former place in the list until the run ends. False:
+ * no task was found. */
 static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -8224,9 +8231,10 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     return ran;
 }
 
-/* Runs one task on this thread, which acts as a random worker; but if the global queue is empty, as
- * the first worker, from that one on, with a task in its slot, queue or inbox. If no worker has
- * one, the thread acts as any worker, and searches. False: no task was found. */
+/* Runs one task on this thread, which acts as a random worker. But if the global queue is empty,
+ * the thread counts on from the random worker, and acts as the first one with a task in its slot,
+ * queue or inbox. If no worker has a task there, the thread acts as any worker, and searches.
+ * False: no task was found. */
 static bool wsqi_pump(wsq_pool *pool) {
     unsigned n = wsq_random_below(&wsqi_block(pool, 0)->random, pool->workers);
     bool any = !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
@@ -8263,9 +8271,10 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Returns what is added to S when the thread gives its permit back: one sleeping permit; for a
- * guest, because it has no permit: one guest at work less. (Rejected: a permit for guests. With one
- * worker, tasks then waited for the end of the wsq_run, and a cancelling shutdown hung.) */
+/* Returns what is added to S when the thread gives its permit back: one sleeping permit. A guest
+ * has no permit. For a guest, the result makes S count one guest at work less. (Rejected: a permit
+ * for guests. With one worker, tasks then waited for the end of the wsq_run, and a cancelling
+ * shutdown hung.) */
 static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
     return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
 }
@@ -8276,7 +8285,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
     while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
-        /* Relaxed: no later read depends on it. Failure: decide again. */
+        /* Relaxed: no later read depends on the permit. Failure: decide again. */
         if (!wsqi_cas_rlx(&pool->permits, &s, s - unit)) continue;
         wsqi_permit_set(self, true);
         return true;
@@ -8291,7 +8300,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
     wsqi_group_flush(self); /* comes first: it may queue a task, which the spill below moves */
-    if (self->searching) wsqi_search_end(self); /* it was woken in a wait, as a searcher */
+    if (self->searching) wsqi_search_end(self); /* the thread was woken in a wait, as a searcher */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self);
     if (!permit) {
@@ -8308,7 +8317,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* also for jobs: until now no permit was free for these */
+        wsqi_pass_on(pool); /* for jobs, too: until now no permit was free for jobs */
     else if (spilled) wsqi_notify_fenced(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
@@ -8396,7 +8405,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
             if (more) guest->above = above;
-            /* B2: others find the block filled. Pairs with B1. */
+            /* B2: a thread that reads the new count finds the block filled. Pairs with B1. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
         wsqi_unlock(pool, &pool->lock);
@@ -8490,12 +8499,13 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_LOOKS 4u /* if this many looks in a row see work, the worker searches again */
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
- * another task: since the owner last looked they took two or more; or one, and `lingered` is at
- * most WSQI_LINGER_NS ago. But the owner lingers only if the pool has no driver, S counts no other
- * searcher, there are two processors or more and at least one for each worker, and spin_ns is 0 or
- * a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one processor, too.
- * There a woken thread preempts its waker, but a thread that lingers, and yields, gets the
- * processor only when the running thread's time slice ends. bench/README has figures.) */
+ * another task. That is so if, since the owner last looked, they took two tasks or more. It is also
+ * so if they took one, and wsqi_linger last began, or saw a helper take a task, at most
+ * WSQI_LINGER_NS ago (`lingered`). But the owner lingers only if the pool has no driver, S counts
+ * no other searcher, there are two processors or more and at least one for each worker, and spin_ns
+ * is 0 or a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one
+ * processor, too. There a woken thread preempts its waker, but a thread that lingers, and yields,
+ * gets the processor only when the running thread's time slice ends. bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8573,7 +8583,7 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* moves tasks that the pinned task has queued here */
         if (ran) continue;
-        if (may && !self->permit) continue; /* a stolen job lost the permit, so first take one */
+        if (may && !self->permit) continue; /* a stolen job has blocked: first take a permit */
         if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8607,10 +8617,10 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
-    /* B2: others find the block filled. Pairs with B1. The block is counted before its thread can
-     * queue tasks, so a look at all queues misses no task. (If the start fails, the block stays
-     * counted. So wsqi_alone returns false, and the only worker of a pool notifies for its tasks
-     * from then on. Each notify tries to start the thread again.) */
+    /* B2: a thread that reads the new count finds the block filled. Pairs with B1. The block is
+     * counted before its thread can queue tasks, so a look at all queues misses no task. (If the
+     * start fails, the block stays counted. So wsqi_alone returns false, and the only worker of a
+     * pool notifies for its tasks from then on. Each notify tries to start the thread again.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
@@ -8661,8 +8671,8 @@ static void wsqi_thread_want(wsq_pool *pool) {
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
 /* Can this block have a permit? A thread may be inside several pools and calls of wsq_run; `outer`
- * links its blocks. In each pool only the outermost of them can have the thread's permit. In a
- * caller_runs pool, or in a child of fork(), no block can. */
+ * links its blocks. Of its blocks in one pool, only the outermost can have the thread's permit. In
+ * a caller_runs pool, or in a child of fork(), no block can have one. */
 static bool wsqi_has_permits(const wsqi_worker *block) {
     const wsqi_worker *outer = block->outer;
     while (outer != NULL && outer->pool != block->pool) outer = outer->outer;
@@ -8696,7 +8706,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        if (block->use == WSQI_USE_GUEST) { /* no queue, and no permit that others could use */
+        if (block->use == WSQI_USE_GUEST) { /* a guest has no queue, and only counts as at work */
             if (block->permit) wsqi_permit_give(block);
             continue;
         }
@@ -8778,9 +8788,9 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* Enters the wait's bucket, so that other threads can call this one, and clears an earlier call. So
- * the caller must look whether the wait is over. True: the earlier call came from a shutdown, which
- * ends this wait because it would last for ever. */
+/* Enters the wait's bucket, so that other threads can call this thread, and clears an earlier call.
+ * So this thread must look next whether the wait is over. True: the earlier call came from a
+ * shutdown, which ends this wait because the wait would last for ever. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8793,7 +8803,7 @@ static bool wsqi_wait_listen(wsqi_wait *wait) {
         bucket->first = wait;
         wsqi_unlock(wait->pool, &bucket->lock);
     }
-    /* W2: a thread that was called sees what has changed. Pairs with W1. */
+    /* W2: if this thread was called, it sees what the calling thread changed. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
@@ -8834,7 +8844,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
  * which waits until all threads on duty are idle: S never counts guests and helpers as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
-    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 in wsqi_duty_end follows. */
+    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 in wsqi_duty_end shows it to a shutdown. */
     wsqi_duty_end(wait->pool);
 }
 
@@ -8851,8 +8861,8 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 #define WSQI_LOOK_NS 50000u
 
 /* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only a thread that
- * is in no pool looks, or a helper in a wait of its task; in a caller_runs pool no thread looks. If
- * the looks of four waits in a row were useless, only every 16th wait looks. */
+ * is in no pool looks, and a helper whose task waits; in a caller_runs pool no thread looks. If the
+ * looks of four waits in a row were useless, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
@@ -8916,7 +8926,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (first->searching) wsqi_search_end(first); /* next it may act as another worker */
+        if (first->searching) wsqi_search_end(first); /* the thread may next be another worker */
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
     }
@@ -8925,9 +8935,10 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 
 /* One round of a wait: the thread runs one task; or it sleeps, at most until its deadline. (In a
  * wait without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.)
- * The thread runs tasks that are pinned to it, because no other thread may. It keeps its permit if
- * no other thread could use that, and only then it runs other tasks. In a join it runs no task. In
- * a cancelling shutdown a thread in a task or job cancels tasks that it finds. */
+ * In a join the thread runs no task. In other waits it runs tasks that are pinned to it, because no
+ * other thread may run these. If no other thread could use its permit, it keeps the permit, and
+ * runs other tasks, too. In a cancelling shutdown a thread in a task or job cancels tasks that it
+ * finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8959,7 +8970,8 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not the outer wait: that has found its task, and looks for none now */
+    /* Not the outer wait: its search ended when it found the task that waits here. */
+    self->wait = NULL;
     self->wait_depth--;
     /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
      * its permit there. Then it does not sleep yet: the next round follows, as after a task.) */
@@ -9080,7 +9092,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
 
 /* Runs the awaited tasks of the worker's own slot and queue, each once, before the worker blocks.
  * wsqi_take_back also moves tasks that are not awaited, and searchers may miss them meanwhile. So
- * this notifies. */
+ * this function notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring);
@@ -9100,7 +9112,7 @@ enum { WSQI_REACH = 8 };
  * the older tasks are in no queue, and younger tasks overtake them.) */
 static bool wsqi_take_lone(wsqi_inject *lane, wsq_task *task) {
     void *lone = wsqi_lone(task);
-    /* G2: what the task's spawn wrote is visible. Pairs with G1. Failure: it is not there alone. */
+    /* G2: what the task's spawn wrote is visible. Pairs with G1. Failure: the task is not alone. */
     if (!wsqi_cas_acq(&lane->incoming, &lone, NULL)) return false;
     wsqi_helped_one(lane);
     return true;
