@@ -8163,8 +8163,9 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The jobs that the
- * task forks lie from `floor` on: see wsqi_step_above. False: wsqi_step found no task. */
+/* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The task's jobs lie
+ * on the job stack from `floor` on. If `floor` is wsqi_full_mark, each fork runs its job
+ * immediately. False: wsqi_step found no task. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -8172,7 +8173,8 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not notify */
+    /* wsqi_requeue does not notify for a task that it expects to run next. */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -8195,16 +8197,16 @@ static bool wsqi_pump_enter(wsq_pool *pool) {
 
 static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
-    /* W9: what this thread did here is visible to the next one. Pairs with W8. */
+    /* W9: the next thread in the pump sees what this thread did here. Pairs with W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
 }
 
 /* Runs one task as worker `self`. During this run that worker's block is the innermost one of this
- * thread, the first in the list that `outer` links. If the thread acts as the same worker already,
- * further down its stack, the block is out of its former place in the list meanwhile. False: no
- * task was found. */
+ * thread, the first in the list that `outer` links. The thread may act as the same worker already,
+ * further down its stack. Then the block leaves its place in the list, and returns there
+ * afterwards. False: no task was found. */
 static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -8224,9 +8226,10 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     return ran;
 }
 
-/* Runs one task on this thread, which acts as a random worker; but if the global queue is empty, as
- * the first worker, from that one on, with a task in its slot, queue or inbox. If no worker has
- * one, the thread acts as any worker, and searches. False: no task was found. */
+/* Runs one task on this thread, which acts as a random worker. But if the global queue is empty,
+ * the thread begins at that worker, and acts as the first one that has a task in its slot, queue or
+ * inbox. If no worker has one, the thread acts as any worker, and searches. False: no task was
+ * found. */
 static bool wsqi_pump(wsq_pool *pool) {
     unsigned n = wsq_random_below(&wsqi_block(pool, 0)->random, pool->workers);
     bool any = !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
@@ -8263,9 +8266,10 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Returns what is added to S when the thread gives its permit back: one sleeping permit; for a
- * guest, because it has no permit: one guest at work less. (Rejected: a permit for guests. With one
- * worker, tasks then waited for the end of the wsq_run, and a cancelling shutdown hung.) */
+/* Returns the number that is added to S when a thread gives its permit back: S then counts one
+ * sleeping permit more. A guest has no permit. For a guest, S then counts one guest at work less.
+ * (Rejected: a permit for guests. With one worker, tasks then waited for the end of the wsq_run,
+ * and a cancelling shutdown hung.) */
 static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
     return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
 }
@@ -8276,7 +8280,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
     while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
-        /* Relaxed: no later read depends on it. Failure: decide again. */
+        /* Relaxed: no later read depends on this CAS. Failure: the loop checks the new S. */
         if (!wsqi_cas_rlx(&pool->permits, &s, s - unit)) continue;
         wsqi_permit_set(self, true);
         return true;
@@ -8304,11 +8308,12 @@ static void wsqi_permit_give(wsqi_worker *self) {
     /* W4: either this thread sees a thread in wsq_pool_wait, and calls it, or that thread sees
      * which tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for
      * its task, or this thread sees the task, and wakes a thread. I6: either a thread that goes to
-     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. */
+     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. Otherwise the
+     * wait would not end, or the tasks would wait beside a sleeper. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* also for jobs: until now no permit was free for these */
+        wsqi_pass_on(pool); /* also wakes for jobs: until now no permit was free for them */
     else if (spilled) wsqi_notify_fenced(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
@@ -8339,7 +8344,8 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
 }
 
 /* Returns the block with this index. Makes it, unless an earlier start made it and then failed. The
- * caller holds the pool's lock, and counts the block after this. NULL: no memory. */
+ * caller holds the pool's lock; it counts the block in threads_made or guests_made afterwards.
+ * NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index);
     if (block != NULL) return block;
@@ -8355,7 +8361,8 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
 /* Takes the block for this thread. False: another thread has it. */
 static bool wsqi_lease_take(wsqi_worker *block) {
     uint32_t lease = wsqi_load_hint(&block->lease);
-    /* B4: what the last thread left here is visible. Pairs with B5. Failure: the block is taken. */
+    /* B4: this thread sees what the last thread did in the block. Pairs with B5. Failure: another
+     * thread has the block. */
     return (lease & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT &&
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
@@ -8370,9 +8377,9 @@ static void wsqi_block_enter(wsqi_worker *block) {
  * wsqi_serve it costs two instructions a task: gcc 12.) */
 WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_self_set(block->outer);
-    /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. The new
-     * value is VACANT and counts one lease more. Relaxed: only a dismissal could change `lease`
-     * between load and store, and it may be lost, because this thread leaves anyway. */
+    /* B5: the next thread sees what this thread did in the block. Pairs with B4. The new value is
+     * VACANT and counts one lease more. Relaxed: between load and store only a dismissal could
+     * change `lease`. The dismissal may be lost, because this thread leaves anyway. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
@@ -8396,7 +8403,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
             if (more) guest->above = above;
-            /* B2: others find the block filled. Pairs with B1. */
+            /* B2: a thread that sees the new count sees the filled block. Pairs with B1. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
         wsqi_unlock(pool, &pool->lock);
@@ -8452,7 +8459,7 @@ static void wsqi_permit_pass(wsqi_worker *self) {
         wsqi_group_flush(self); /* may queue a task here, which the caller then spills */
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
-        wsqi_check_beside(self->pool); /* the owner may have ended the pool's last task in a wait */
+        wsqi_check_beside(self->pool); /* in a wait, the owner may have run the pool's last task */
         return;
     }
 }
@@ -8468,14 +8475,14 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     for (unsigned i = 0; i < pool->shares && seat == NULL; i++) {
         wsqi_a32 *one = &pool->seats[(self->index + i) % pool->shares].seeker;
         uint32_t nobody = 0;
-        /* Relaxed: a seat publishes nothing. Failure: it is taken. */
+        /* Relaxed: a seat publishes nothing. Failure: another thread has taken the seat. */
         if (wsqi_load_hint(one) == 0 && wsqi_cas_rlx(one, &nobody, mine)) seat = one;
     }
     while (seat != NULL && wsqi_load_hint(seat) == mine && wsqi_spin(pool, round, &start) &&
            wsqi_load_hint(&self->inbox.count) == 0 && !wsqi_dismissed(self) &&
            wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         wsqi_backoff(round++, NULL);
-    /* Relaxed: as above. Failure: another thread has passed its permit to this one. */
+    /* Relaxed: a seat publishes nothing. Failure: a thread has passed its permit to this one. */
     if (seat == NULL || wsqi_cas_rlx(seat, &mine, 0u)) return wsqi_permit_take(self);
     wsqi_permit_set(self, true);
     return true;
@@ -8489,13 +8496,14 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #endif
 #define WSQI_LINGER_LOOKS 4u /* if this many looks in a row see work, the worker searches again */
 
-/* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
- * another task: since the owner last looked they took two or more; or one, and `lingered` is at
- * most WSQI_LINGER_NS ago. But the owner lingers only if the pool has no driver, S counts no other
- * searcher, there are two processors or more and at least one for each worker, and spin_ns is 0 or
- * a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one processor, too.
- * There a woken thread preempts its waker, but a thread that lingers, and yields, gets the
- * processor only when the running thread's time slice ends. bench/README has figures.) */
+/* The owner's search found nothing. Shall it linger? Yes, if helpers will probably soon take
+ * another task. That is likely if, since the owner last looked, they took two tasks or more; or if
+ * they took one, and `lingered` is at most WSQI_LINGER_NS ago. But the owner lingers only if the
+ * pool has no driver, S counts no other searcher, there are two processors or more and at least one
+ * for each worker, and spin_ns is 0 or a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS.
+ * (Rejected: to linger on one processor, too. There a woken thread preempts its waker. But a
+ * lingering thread, which yields, gets the processor only when the running thread's time slice
+ * ends. bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8515,18 +8523,18 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker, which comes too late.
  * While a worker lingers, S counts it as a searcher, so that spawns wake no thread; and its permit
  * sleeps, so that helpers can take the permit. The worker leaves most single tasks to helpers.
- * True: it saw several tasks at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has
- * taken a permit to search again. False: it must sleep. (If it saw that much work, but no permit
- * was left, it sleeps, too, and so leaves its processor to helpers; with more processors than
- * workers it lingers on.) */
+ * True: the worker saw much work (several tasks at one look, or work at WSQI_LINGER_LOOKS looks in
+ * a row), and has taken a permit to search again. False: it must sleep. (If the worker saw much
+ * work, but no permit was left, it sleeps, too, and so leaves its processor to helpers. But with
+ * more processors than workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0;
     if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
     wsqi_permit_set(self, false);
-    /* Relaxed: no producer needs to see this permit asleep, because S still counts this thread as a
-     * searcher, which looks once more before it sleeps. */
+    /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
+     * searcher, and a searcher looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
     uint64_t start = self->lingered, now = start;
     while ((seen < WSQI_LINGER_LOOKS || pool->workers < pool->processors) &&
@@ -8573,7 +8581,8 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* moves tasks that the pinned task has queued here */
         if (ran) continue;
-        if (may && !self->permit) continue; /* a stolen job lost the permit, so first take one */
+        /* Has the thread lost its permit in a stolen job? Then the next round takes one first. */
+        if (may && !self->permit) continue;
         if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8596,7 +8605,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     wsqi_add_rlx(&pool->duty.threads, 1u);
     if (wsqi_thread_start(&self->thread, wsqi_serve, self, pool->config.stack_size, name))
         return true;
-    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
+    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as in the add above. */
     return false;
 }
 
@@ -8607,10 +8616,11 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
-    /* B2: others find the block filled. Pairs with B1. The block is counted before its thread can
-     * queue tasks, so a look at all queues misses no task. (If the start fails, the block stays
-     * counted. So wsqi_alone returns false, and the only worker of a pool notifies for its tasks
-     * from then on. Each notify tries to start the thread again.) */
+    /* B2: a thread that sees the new count sees the filled block. Pairs with B1. The block is
+     * counted before its thread can queue tasks, so a look at all queues misses no task. (If the
+     * start fails, the block stays counted. So wsqi_alone returns false, and if the pool has only
+     * one worker, this worker notifies for its tasks from then on. Each notify tries to start the
+     * thread again.) */
     wsqi_store_rel(&pool->threads_made, index + 1);
     wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->coming, 1u);
@@ -8624,10 +8634,10 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 /* Are there enough idle or starting threads: one for each permit that sleeps, and `more` for
  * permits that are about to sleep? For a moment a new thread is counted twice, as starting and as
  * idle, so other threads may get a wrong yes. Therefore the new thread asks again after that moment
- * (in wsqi_sleep). If it were counted as neither for a moment, that would be worse: a waiting
- * thread could take a permit, and run a task that waits for the waiting thread's own task. */
+ * (in wsqi_sleep). To count it as neither for a moment would be worse. Then a waiting thread could
+ * take a permit, and run in its wait a task that waits for the task below: neither would end. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    /* B8: if `coming` counts a thread no more, S, which is read next, counts it. Pairs with B7. */
+    /* B8: if this thread sees the lower `coming`, it sees the new thread in S. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
@@ -8649,7 +8659,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
-    wsqi_lock(pool, &pool->lock); /* so a start that is under way has succeeded or failed */
+    wsqi_lock(pool, &pool->lock); /* waits until a start that is under way succeeds or fails */
     bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
                 wsqi_threads_started(pool) != pool->guest_base;
     wsqi_unlock(pool, &pool->lock);
@@ -8696,7 +8706,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        if (block->use == WSQI_USE_GUEST) { /* no queue, and no permit that others could use */
+        if (block->use == WSQI_USE_GUEST) { /* a guest has no queue, and no permit for others */
             if (block->permit) wsqi_permit_give(block);
             continue;
         }
@@ -8749,7 +8759,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * ========================================================================== */
 
 /* On one stack at most WSQI_WAIT_DEPTH nested waits run tasks, and fewer if the stack has less than
- * WSQI_WAIT_BYTES for each. Deeper waits only sleep. (A wait takes about 600 bytes.) Guesses. */
+ * WSQI_WAIT_BYTES for each. Deeper waits only sleep. (A wait takes about 600 bytes.) Both numbers
+ * are guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -8766,7 +8777,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->key = key;
-    /* A shutdown waits for guests and helpers only while they run a job or task of the pool. */
+    /* A guest or helper is inside only while it runs a job or task of the pool. Only then a
+     * shutdown waits for the thread. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
@@ -8778,9 +8790,9 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
-/* Enters the wait's bucket, so that other threads can call this one, and clears an earlier call. So
- * the caller must look whether the wait is over. True: the earlier call came from a shutdown, which
- * ends this wait because it would last for ever. */
+/* Enters the wait's bucket, so that other threads can call this one, and clears an earlier call.
+ * Afterwards the caller must look whether the wait is over: the cleared call may have said so.
+ * True: the earlier call came from a shutdown, which ends this wait: it would last for ever. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
         wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -8793,7 +8805,7 @@ static bool wsqi_wait_listen(wsqi_wait *wait) {
         bucket->first = wait;
         wsqi_unlock(wait->pool, &bucket->lock);
     }
-    /* W2: a thread that was called sees what has changed. Pairs with W1. */
+    /* W2: a thread that was called sees the change for which it was called. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
@@ -8834,7 +8846,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
  * which waits until all threads on duty are idle: S never counts guests and helpers as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
-    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 in wsqi_duty_end follows. */
+    /* Relaxed: P6 in wsqi_duty_end follows: if a thread sees this one off duty, it sees 1 here. */
+    wsqi_store_rlx(&wait->asleep, 1u);
     wsqi_duty_end(wait->pool);
 }
 
@@ -8866,15 +8879,15 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
             /* The thread yields, because the worker that it waits for may need this processor. But
-             * the thread may get the processor back late. So in a wait with a deadline it does not
-             * yield, and if the pool can use only one processor, it does not even look. */
+             * the thread may get the processor back late. So with a deadline it does not yield;
+             * with a deadline and only one processor for the pool, it does not even look. */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
         /* A look is also useless if the thread gets its processor back after `end`: then another
          * program needs the processor, and a thread that sleeps gets it back sooner than one that
-         * yields. (Otherwise a burst of 32 tasks, beside a busy process on each processor, takes
-         * 1.5 instead of 0.4 ms.) */
+         * yields. (If that look counted as useful, a burst of 32 tasks, beside a busy process on
+         * each processor, would take 1.5 instead of 0.4 ms.) */
         useful = wsqi_clock_ns() < end;
     }
     useful = useful && wsqi_wait_called(wait);
@@ -8897,7 +8910,8 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* Reports BLOCK, once in a wait, then gives the permits back. Returns as wsqi_permits_give does. */
+/* Reports BLOCK, only once in a wait, then gives the permits back. False: `keeper` has kept its
+ * permit, as wsqi_permits_give says. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
@@ -8916,7 +8930,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (first->searching) wsqi_search_end(first); /* next it may act as another worker */
+        if (first->searching) wsqi_search_end(first); /* the thread may be another worker next */
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
     }
@@ -8959,7 +8973,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* not the outer wait: that has found its task, and looks for none now */
+    self->wait = NULL; /* an outer wait is not restored: it has its task, and looks for none */
     self->wait_depth--;
     /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
      * its permit there. Then it does not sleep yet: the next round follows, as after a task.) */
