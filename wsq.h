@@ -8169,8 +8169,9 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The jobs that the
- * task forks lie from `floor` on: see wsqi_step_above. False: wsqi_step found no task. */
+/* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The task's jobs lie
+ * on the job stack from `floor` on. If `floor` is wsqi_full_mark, each fork runs its job
+ * immediately. False: wsqi_step found no task. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -8202,7 +8203,7 @@ static bool wsqi_pump_enter(wsq_pool *pool) {
 
 static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
-    /* W9: what this thread did here is visible to the next one. Pairs with W8. */
+    /* W9: the next thread in the pump sees what this thread did here. Pairs with W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
@@ -8313,7 +8314,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     /* W4: either this thread sees a thread in wsq_pool_wait, and calls it, or that thread sees
      * which tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for
      * its task, or this thread sees the task, and wakes a thread. I6: either a thread that goes to
-     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. */
+     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. Otherwise the
+     * wait would not end, or the tasks would wait beside a sleeper. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
@@ -8348,7 +8350,8 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
 }
 
 /* Returns the block with this index. Makes it, unless an earlier start made it and then failed. The
- * caller holds the pool's lock, and counts the block after this. NULL: no memory. */
+ * caller holds the pool's lock; it counts the block in threads_made or guests_made afterwards.
+ * NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index);
     if (block != NULL) return block;
@@ -8364,7 +8367,8 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
 /* Takes the block for this thread. False: another thread has it. */
 static bool wsqi_lease_take(wsqi_worker *block) {
     uint32_t lease = wsqi_load_hint(&block->lease);
-    /* B4: what the last thread left here is visible. Pairs with B5. Failure: the block is taken. */
+    /* B4: this thread sees what the last thread did in the block. Pairs with B5. Failure: another
+     * thread has the block. */
     return (lease & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT &&
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
@@ -8379,9 +8383,9 @@ static void wsqi_block_enter(wsqi_worker *block) {
  * wsqi_serve it costs two instructions a task: gcc 12.) */
 WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_self_set(block->outer);
-    /* B5: what this thread did in the block is visible to the next thread. Pairs with B4. The new
-     * value is VACANT and counts one lease more. Relaxed: only a dismissal could change `lease`
-     * between load and store, and it may be lost, because this thread leaves anyway. */
+    /* B5: the next thread sees what this thread did in the block. Pairs with B4. The new value is
+     * VACANT and counts one lease more. Relaxed: between load and store only a dismissal could
+     * change `lease`. The dismissal may be lost, because this thread leaves anyway. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
@@ -8461,7 +8465,7 @@ static void wsqi_permit_pass(wsqi_worker *self) {
         wsqi_group_flush(self); /* may queue a task here, which the caller then spills */
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
-        wsqi_check_beside(self->pool); /* the owner may have ended the pool's last task in a wait */
+        wsqi_check_beside(self->pool); /* in a wait, the owner may have run the pool's last task */
         return;
     }
 }
@@ -8477,14 +8481,14 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     for (unsigned i = 0; i < pool->shares && seat == NULL; i++) {
         wsqi_a32 *one = &pool->seats[(self->index + i) % pool->shares].seeker;
         uint32_t nobody = 0;
-        /* Relaxed: a seat publishes nothing. Failure: it is taken. */
+        /* Relaxed: a seat publishes nothing. Failure: another thread has taken the seat. */
         if (wsqi_load_hint(one) == 0 && wsqi_cas_rlx(one, &nobody, mine)) seat = one;
     }
     while (seat != NULL && wsqi_load_hint(seat) == mine && wsqi_spin(pool, round, &start) &&
            wsqi_load_hint(&self->inbox.count) == 0 && !wsqi_dismissed(self) &&
            wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         wsqi_backoff(round++, NULL);
-    /* Relaxed: as above. Failure: another thread has passed its permit to this one. */
+    /* Relaxed: a seat publishes nothing. Failure: a thread has passed its permit to this one. */
     if (seat == NULL || wsqi_cas_rlx(seat, &mine, 0u)) return wsqi_permit_take(self);
     wsqi_permit_set(self, true);
     return true;
@@ -8525,18 +8529,18 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker, which comes too late.
  * While a worker lingers, S counts it as a searcher, so that spawns wake no thread; and its permit
  * sleeps, so that helpers can take the permit. The worker leaves most single tasks to helpers.
- * True: it saw several tasks at one look, or work at WSQI_LINGER_LOOKS looks in a row, and has
- * taken a permit to search again. False: it must sleep. (If it saw that much work, but no permit
- * was left, it sleeps, too, and so leaves its processor to helpers; with more processors than
- * workers it lingers on.) */
+ * True: the worker saw much work (several tasks at one look, or work at WSQI_LINGER_LOOKS looks in
+ * a row), and has taken a permit to search again. False: it must sleep. (If the worker saw much
+ * work, but no permit was left, it sleeps, too, and so leaves its processor to helpers. But with
+ * more processors than workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0;
     if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
     wsqi_permit_set(self, false);
-    /* Relaxed: no producer needs to see this permit asleep, because S still counts this thread as a
-     * searcher, which looks once more before it sleeps. */
+    /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
+     * searcher, and a searcher looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
     uint64_t start = self->lingered, now = start;
     while ((seen < WSQI_LINGER_LOOKS || pool->workers < pool->processors) &&
@@ -8606,7 +8610,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     wsqi_add_rlx(&pool->duty.threads, 1u);
     if (wsqi_thread_start(&self->thread, wsqi_serve, self, pool->config.stack_size, name))
         return true;
-    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
+    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as in the add above. */
     return false;
 }
 
@@ -8634,10 +8638,10 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 /* Are there enough idle or starting threads: one for each permit that sleeps, and `more` for
  * permits that are about to sleep? For a moment a new thread is counted twice, as starting and as
  * idle, so other threads may get a wrong yes. Therefore the new thread asks again after that moment
- * (in wsqi_sleep). If it were counted as neither for a moment, that would be worse: a waiting
- * thread could take a permit, and run a task that waits for the waiting thread's own task. */
+ * (in wsqi_sleep). To count it as neither for a moment would be worse. Then a waiting thread could
+ * take a permit, and run in its wait a task that waits for the task below: neither would end. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    /* B8: if `coming` counts a thread no more, S, which is read next, counts it. Pairs with B7. */
+    /* B8: if this thread sees the lower `coming`, it sees the new thread in S. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->coming);
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
@@ -8659,7 +8663,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
-    wsqi_lock(pool, &pool->lock); /* so a start that is under way has succeeded or failed */
+    wsqi_lock(pool, &pool->lock); /* waits until a start that is under way succeeds or fails */
     bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
                 wsqi_threads_started(pool) != pool->guest_base;
     wsqi_unlock(pool, &pool->lock);
@@ -8759,7 +8763,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * ========================================================================== */
 
 /* On one stack at most WSQI_WAIT_DEPTH nested waits run tasks, and fewer if the stack has less than
- * WSQI_WAIT_BYTES for each. Deeper waits only sleep. (A wait takes about 600 bytes.) Guesses. */
+ * WSQI_WAIT_BYTES for each. Deeper waits only sleep. (A wait takes about 600 bytes.) Both numbers
+ * are guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -8776,7 +8781,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->key = key;
-    /* A shutdown waits for guests and helpers only while they run a job or task of the pool. */
+    /* A guest or helper is inside only while it runs a job or task of the pool. Only then a
+     * shutdown waits for the thread. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
@@ -8876,15 +8882,15 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) {
             /* The thread yields, because the worker that it waits for may need this processor. But
-             * the thread may get the processor back late. So in a wait with a deadline it does not
-             * yield, and if the pool can use only one processor, it does not even look. */
+             * the thread may get the processor back late. So with a deadline it does not yield;
+             * with a deadline and only one processor for the pool, it does not even look. */
             if (wait->deadline == WSQI_NEVER) wsqi_thread_yield();
             wsqi_pause();
         }
         /* A look is also useless if the thread gets its processor back after `end`: then another
          * program needs the processor, and a thread that sleeps gets it back sooner than one that
-         * yields. (Otherwise a burst of 32 tasks, beside a busy process on each processor, takes
-         * 1.5 instead of 0.4 ms.) */
+         * yields. (If that look counted as useful, a burst of 32 tasks, beside a busy process on
+         * each processor, would take 1.5 instead of 0.4 ms.) */
         useful = wsqi_clock_ns() < end;
     }
     useful = useful && wsqi_wait_called(wait);
@@ -8907,7 +8913,8 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* Reports BLOCK, once in a wait, then gives the permits back. Returns as wsqi_permits_give does. */
+/* Reports BLOCK, only once in a wait, then gives the permits back. False: `keeper` has kept its
+ * permit, as wsqi_permits_give says. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
