@@ -4846,16 +4846,17 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
-/* Makes the threads that wait for the object at this address (NULL: all waiting threads) look
- * again. Any thread may call this, and the object itself may no longer exist. */
-static void wsqi_call(wsq_pool *pool, const void *key) {
+/* Makes waiting threads look again: those that wait for the object at address `key`, or all if that
+ * is NULL. workers: only workers and stand-ins, because guests, helpers and threads outside cannot
+ * use a permit that sleeps. Any thread may call this, and the object may no longer exist. */
+static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
         /* A waiter leaves its bucket under the lock before its wait ends, so each `wait` exists. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (key != NULL && wait->key != key) continue;
+            if ((key != NULL && wait->key != key) || (workers && wait->self == NULL)) continue;
             /* W1: the called thread sees what has changed. Pairs with W2. */
             wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
             wsqi_unpark(wait->parker);
@@ -4863,6 +4864,8 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
         wsqi_unlock(pool, &bucket->lock);
     }
 }
+
+static void wsqi_call(wsq_pool *pool, const void *key) { wsqi_call_some(pool, key, false); }
 
 static bool wsqi_wait_called(const wsqi_wait *wait) {
     return wsqi_load_hint(&wait->called) != 0; /* wsqi_wait_listen (W2) checks it again */
@@ -5132,7 +5135,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Calls all waiting threads if no other thread can use a permit that sleeps: all stand-ins exist,
+/* Calls all waiting workers if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
  * then takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is
  * 0, this function calls only when one permit too many sleeps. If more do, no waiting thread took
@@ -5141,7 +5144,8 @@ static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads) return;
-    if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0) wsqi_call(pool, NULL);
+    if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0)
+        wsqi_call_some(pool, NULL, true);
 }
 
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more);
@@ -8667,9 +8671,9 @@ static void wsqi_thread_want(wsq_pool *pool) {
     bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
                 wsqi_threads_started(pool) != pool->guest_base;
     wsqi_unlock(pool, &pool->lock);
-    /* If no stand-in can start, a waiting thread must run the queued task, so this calls all
-     * waiting threads. (If all stand-ins were started already, wsqi_permit_offer does that.) */
-    if (none) wsqi_call(pool, NULL);
+    /* If no stand-in can start, a waiting worker must run the queued task, so this calls all waiting
+     * workers. (If all stand-ins were started already, wsqi_permit_offer does that.) */
+    if (none) wsqi_call_some(pool, NULL, true);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */

@@ -539,6 +539,26 @@ static void late_look(void) {
     wsq_pool_destroy(pool);
 }
 
+static wsq_poll blocks_often_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 5; i++) block_for(ctx, MS);
+    return WSQ_DONE;
+}
+
+/* A permit that sleeps, and that no idle thread can use, is offered to workers that wait, not to threads outside. */
+static void not_offered_outside(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    item *blocks = item_make(0);
+    blocks->task.fn = blocks_often_run;
+    wsqi_wait_begin(&looking, pool, &looking, WSQ_FOREVER);
+    (void)wsqi_wait_listen(&looking);
+    item_spawn_on(pool, 0, blocks);
+    nap(8 * MS);
+    CHECK(!wsqi_wait_called(&looking));
+    wsqi_wait_end(&looking);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_passes");
     IN_WORLD(rounds_of_a_pass);
@@ -556,5 +576,6 @@ int main(void) {
     IN_WORLD(helper_of_many);
     IN_WORLD(helper_of_endless_group);
     IN_WORLD(late_look);
+    IN_WORLD(not_offered_outside);
     return test_end();
 }
