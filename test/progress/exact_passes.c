@@ -484,18 +484,19 @@ static void helper_of_many(void) {
 }
 
 static wsq_poll respawns_run(wsq_ctx ctx, wsq_task *task) {
-    item *next = item_make(US);
+    item *next = item_make(item_of(task)->ns);
     next->task.fn = respawns_run;
     if (item_of(task)->runs != 0) pretend_searcher(wsq_pool_of(ctx), false);
     if (late->ended == 0) CHECK_EQ(wsq_group_spawn(&group, &next->task), WSQ_OK);
     return item_run(ctx, task);
 }
 
-/* Other tasks wait for its permit for a little more than 1 ms, although the group would go on for ever. */
-static void helper_of_endless_group(void) {
+/* Other tasks wait for its permit for 1 to 2 ms, or for two tasks if these are longer, although the group, of tasks of
+ * `ns`, would go on for ever. */
+static void endless_group(uint64_t ns, uint64_t most) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *first = item_make(US);
-    item_spawn_on(pool, 0, item_make(20 * MS)); /* has the other permit */
+    item *first = item_make(ns);
+    item_spawn_on(pool, 0, item_make(50 * MS)); /* has the other permit */
     nap(100 * US);
     pretend_searcher(pool, true);
     item_spawn(pool, late = item_make(US));
@@ -504,9 +505,15 @@ static void helper_of_endless_group(void) {
     wsq_group_init(&group, pool);
     CHECK_EQ(wsq_group_spawn(&group, &first->task), WSQ_OK);
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
-    CHECK(late->began > late->spawned + MS && late->began < late->spawned + 3 * MS);
+    CHECK(late->began > late->spawned + MS && late->began < late->spawned + most);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     wsq_pool_destroy(pool);
+}
+
+static void helper_of_endless_group(void) {
+    endless_group(US, 2 * MS);
+    endless_group(30 * US, 3 * MS);
+    endless_group(5 * MS, 11 * MS);
 }
 
 static wsqi_wait looking;
