@@ -2757,8 +2757,8 @@ static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return 0;
         uint64_t next = wsqi_head_pack(steal == real ? tail : steal, tail);
-        /* R6: a thread that sees the new head sees no older tail. Failure: relaxed, the loop
-         * retries. */
+        /* R6: a thread that sees the new head also sees this tail, or a later one. Failure:
+         * relaxed, the loop retries. */
         if (wsqi_cas_rel(&self->head, &head, next)) return tail - real;
     }
 }
@@ -5465,8 +5465,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
     wsqi_stat(self->counters.searches, 1);
     /* W4: either this thread sees a thread in wsq_pool_wait, or the waiter sees which tasks this
      * thread has finished. Pairs with W5. And either this thread sees a guest in S, or a worker
-     * that takes the guest's job sees that these tasks are finished, and checks in place of this
-     * thread (wsqi_check_beside). */
+     * that takes the guest's job sees that these tasks are finished. Then that worker, not this
+     * thread, checks whether the pool is quiet (wsqi_check_beside). */
     wsqi_fence_rmw();
     /* The last thread to run dry checks whether the pool is quiet. This thread is the last if all
      * other permits sleep or belong to searchers: a permit in use belongs to a thread with work,
@@ -5771,8 +5771,8 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 }
 
 /* If tasks take at least this long on average, a worker that wakes a task notifies. Otherwise the
- * woken task would wait until the running task ends, often as long as a thread takes to wake up
- * (5 us). A guess. */
+ * woken task would wait until the running task ends. A sleeping thread wakes up in 5 us, so it
+ * would often have been sooner. A guess. */
 #define WSQI_SLOT_NS 3000u
 
 /* Sets wake_slot to lifo_cap, or to 0 if the owner has no permit, tasks take long, or a hook hears
@@ -7669,7 +7669,8 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
         self = local;
     if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
     const wsq_task *task = self->frame.task;
-    /* (A future that a waiting worker calls is POISONED and OPEN, and not cancelled.) */
+    /* A future whose function a waiting worker runs is POISONED, too; but it is OPEN, and it is not
+     * cancelled. */
     uint32_t state = task != NULL ? wsqi_load_hint(&task->state) : 0;
     if ((state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED) return true;
     return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
@@ -8528,15 +8529,15 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
            wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
 }
 
-/* Keeps a searcher that found nothing awake for a while, if that pays (wsqi_linger_pays). This is
- * for a helper: a thread outside that spawns a task, waits for it, runs it in that wait itself
- * (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker, which comes too late.
- * While a worker lingers, S counts it as a searcher, so that spawns wake no thread; and its permit
- * sleeps, so that helpers can take the permit. The worker leaves most single tasks to helpers.
- * True: the worker saw much work (several tasks at one look, or work at WSQI_LINGER_LOOKS looks in
- * a row), and has taken a permit to search again. False: it must sleep. (If the worker saw much
- * work, but no permit was left, it sleeps, too, and so leaves its processor to helpers. But with
- * more processors than workers it lingers on.) */
+/* If a search has found nothing, this keeps the searcher awake for a while, provided that it pays
+ * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
+ * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
+ * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
+ * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves most single
+ * tasks to helpers. True: the worker saw much work (several tasks at one look, or work at
+ * WSQI_LINGER_LOOKS looks in a row), and has taken a permit to search again. False: it must sleep.
+ * (If the worker saw much work, but no permit was left, it sleeps, too, and so leaves its processor
+ * to helpers. But with more processors than workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -9804,9 +9805,10 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #endif
 
 /* Publishes jobs of the owner, because a thief has set the traps, or the owner has moved `bottom`.
- * Makes the traps point to entries again. If a thread is free for jobs, all private jobs become
- * public; otherwise half of them do, so that the next thief need not wait. top: the entry after the
- * newest job that is not joined yet (not the `top` of `range`). */
+ * This also ends the thief's request: the traps get the addresses that they have when no thief asks
+ * (see >>forkjoin). If a thread is free for jobs, all private jobs become public; otherwise half of
+ * them do, so that the next thief need not wait. top: the entry after the newest job that is not
+ * joined yet (not the `top` of `range`). */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
