@@ -7101,10 +7101,12 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
-        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2: the result is visible. */
+        /* T2: a thread that sees DONE sees what the task did (T1, W3). Failure: decide again. */
+        if (wsqi_cas_rel(&task->state, &former, state)) return;
     bool poisons = wsqi_task_poisons(task, state);
     wsq_edge *edges = wsqi_task_close(task);
-    wsqi_store_rel(&task->state, state); /* T2: the result is visible. The task may be freed now. */
+    /* T2: a thread that sees DONE sees what the task did, and may free the task. */
+    wsqi_store_rel(&task->state, state);
     wsqi_edges_resolve(edges, poisons);
     wsqi_call(pool, task);
 }
@@ -7118,13 +7120,13 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The owner queues a task that yielded, or was woken or cancelled while it ran. A task with a
+/* The owner queues a task that yielded, or that was woken or cancelled while it ran. A task with a
  * priority or pin goes to its lane; any other to the back of the owner's ring. But if the ring is
  * full or not in use, the task goes to the first lane of the global queue. It goes there, too, if
- * it would be the next to run although tasks wait in that lane, because those come first. For a
- * task that will run next from the ring, this function does not notify. The owner notifies later,
- * and only if it does something else first: before an urgent task (wsqi_take_lane), before it
- * blocks (wsqi_permit_give), or after a nested step (wsqi_step_nested). */
+ * tasks wait in that lane and this task would otherwise run before them. If the task will run next
+ * from the ring, this function does not notify. The owner notifies later, and only if it does
+ * something else first: before an urgent task (wsqi_take_lane), before it blocks
+ * (wsqi_permit_give), or after a nested step (wsqi_step_nested). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -7195,9 +7197,9 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Begins the run of a task that was woken, or is OPEN or POISONED. False: the task was cancelled,
- * or is a future that a thread has claimed, so it must not run. Its state then does not change, so
- * that each further wsq_task_cancel returns what the first one returned. */
+/* Begins the run of a task that was woken, or is OPEN or POISONED. False: the task must not run,
+ * because it was cancelled, or is a future that another thread has claimed. Then its state stays as
+ * it is, so that each further wsq_task_cancel returns what the first one returned. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
@@ -7261,7 +7263,7 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
 
 /* Takes all tasks out of group->then. Returns them as one chain, followed by the chain `then`. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
-    /* G2: the tasks and their links are visible. Pairs with G1. */
+    /* G2: this thread sees the tasks and their links. Pairs with G1. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
     if (first == NULL) return then;
     wsqi_set(&wsqi_group_last(first)->next, then);
@@ -7271,7 +7273,7 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
 /* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. At count zero another
  * thread may free the group. So if tasks wait in group->then, this thread lowers the count only to
  * one, takes the waiting tasks out, and then lowers the count to zero. But if more tasks of the
- * group were spawned meanwhile, it puts the waiting tasks back instead. */
+ * group were spawned meanwhile, it puts the waiting tasks back, and zero is not reached. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -7318,8 +7320,9 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: the node's run sees what its predecessors did. Pairs with itself. If `left` is 1, all
-         * other predecessors have counted down, so this load is enough. */
+        /* E7: the node's run sees what its predecessors did. Pairs with itself. If `left` is 1,
+         * this is the last predecessor to end. So no other thread changes `left` any more, and the
+         * load is enough. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the graph's next run */
         wsqi_node_claim(pool, &node->task);
@@ -7353,8 +7356,9 @@ static void wsqi_group_flush(wsqi_worker *self) {
 }
 
 /* The owner runs a task of a group. If the task ends in this run, its end is collected in `ends`;
- * if `ends` holds ends of another group, those are counted down first. If the task does not end,
- * all collected ends are counted down, because the task may wait for other tasks of the group. */
+ * if `ends` holds ends of another group's tasks, the owner counts those down first. If the task
+ * does not end, the owner counts all collected ends down, because the task may wait for other tasks
+ * of the group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
@@ -7432,7 +7436,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* kept here for wsqi_unclaim_one */
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
@@ -7612,7 +7616,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
     if (wsq_group_cancelled(&graph->group)) return WSQ_ERR_CANCELLED;
     do {
         if (word >= WSQI_GROUP_TASK) return WSQ_ERR_INVALID;
-        /* K4: what the graph's last run did is visible. Pairs with K3. Failure: decide again. */
+        /* K4: this run sees what the graph's last run did. Pairs with K3. Failure: decide again. */
     } while (!wsqi_cas_acq(&graph->group.word, &word, word + count * WSQI_GROUP_TASK));
     bool sound = graph->checked || wsqi_graph_check(graph);
     wsq_result result = sound ? wsqi_spawn_begin(pool, self, count) : WSQ_ERR_INVALID;
@@ -7630,12 +7634,14 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
-    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4: what the tasks did is visible. */
+    /* K4: if the group is done, `task` sees what the group's tasks did. Pairs with K3. */
+    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) {
         wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
     /* One more hold keeps the task from running until this function is done with the group, which
-     * the task may free. Relaxed: a thread that takes a hold away changes the same word (E3). */
+     * the task may free. Relaxed: a thread that takes a hold away changes the same word (E3), so it
+     * counts this hold, too. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_group_up(group); /* so that the group does not end before `then` has the task */
@@ -7684,11 +7690,12 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error) {
 }
 
 WSQ_API int wsq_group_error(const wsq_group *group) {
-    return (int)wsqi_load_rlx(&group->error); /* Relaxed: it is final once the group is done (K4) */
+    /* Relaxed: a thread that has seen the group done (K4) sees the final error. */
+    return (int)wsqi_load_rlx(&group->error);
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    /* K4: at zero, what the tasks did is visible, and the group may be freed. Pairs with K3. */
+    /* K4: a thread that gets 0 sees what the tasks did, and may free the group. Pairs with K3. */
     return wsqi_load_acq(&group->word) / WSQI_GROUP_TASK;
 }
 
@@ -7743,27 +7750,28 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* adds 1 to `top`, the lower 32 bits */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
+        /* J2: the thief sees entry and job. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So this
      * thread checks for a quiet pool now, not after the job. (In a join it does so only if it has
      * ended tasks since its last search.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that thread sees the
+        /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that waiter sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* If this was the victim's last public job, the victim is asked for more. (If each theft asked,
-     * the victim would publish at each fork, and uts with 2 workers would take 3% longer.) */
+    /* If the stolen job was the victim's last public one, the thief asks for more. (If each theft
+     * asked, the victim would publish at each fork, and `uts` with 2 workers would take 3%
+     * longer.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    /* A guest that is in no job yet goes on duty for it. Other threads are on duty already. */
+    /* A guest that is in no job yet goes on duty for this one. Others are on duty already. */
     bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* a new frame, because the job is no part of the current task */
@@ -7783,17 +7791,17 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ---- looks at other workers ---- */
 
 /* May this worker take jobs? Each guest at work uses the processor of one worker. If the sleeping
- * permits plus the other searchers are fewer than these guests, a guest needs this worker's
- * processor, so the worker leaves jobs to the guests. No job is missed: the last searcher, and each
- * join, looks once more before it sleeps. */
+ * permits plus the other searchers are fewer than the guests at work, one of these guests needs
+ * this worker's processor. So this worker leaves jobs to the guests. No job is missed: the last
+ * searcher, and each join, looks once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* How many workers one pass (wsqi_steal_pass) visits: this many in a join, or at each distance if
- * distances matter; else 3 times as many. More visits would cost the victims more than they bring.
- * (On 128 simulated cores, values from 4 to 16 differ little.) No work is missed, because the last
+/* One pass (wsqi_steal_pass) visits this many workers in a join, or at each distance if distances
+ * matter; otherwise 3 times as many. More visits would cost the victims more than they bring. (On
+ * 128 simulated cores, values from 4 to 16 differ little.) No work is missed, because the last
  * searcher looks at all workers. */
 #define WSQI_VISITS 8u
 
@@ -7810,7 +7818,7 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Steals a job from the victim, if `jobs` allows that. Without a job, it steals tasks, if `reach`
+/* Steals a job from the victim, if `jobs` is true. If it gets no job, it steals tasks, if `reach`
  * allows that. True: a stolen job has run. Otherwise *task returns the stolen task, or NULL. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
@@ -7826,10 +7834,10 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
  * leaves out sleepers, unless it looks for tasks in a WSQ_LIFO pool. A thread that may rob slots
  * visits all, also sleepers. True: a stolen job has run. Otherwise *task returns a task, or NULL.
  * If distances matter, near workers come first; but not in a join, where that would slow fib down
- * by almost half (bench/sim). from[d] is the number of the first worker to visit at distance d; a
- * pass without distances uses from[0]. The pass sets it to the number at which the next pass
- * begins: one after the last victim if S counts this thread as a searcher, so that its passes reach
- * all workers soon; otherwise a random number, so that thieves spread. */
+ * by almost half (bench/sim). from[d] is the number of the first worker to visit at distance d. (A
+ * pass that ignores distances uses only from[0].) After each visit, from[d] becomes the number at
+ * which the next pass begins. If S counts this thread as a searcher, that is one after the victim,
+ * so that its passes reach all workers soon. Otherwise it is random, so that thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7903,7 +7911,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
 }
 
 /* The worker stops timing its tasks, mostly because it runs dry. If it has timed fewer than 16
- * tasks, it drops the time in three of four cases, because reading the clock takes time, too. */
+ * tasks, it skips them in three of four cases, because reading the clock takes time, too. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     bool timed = self->turn.start != 0 && (run >= 16 || wsq_random_next(&self->random) % 4 == 0);
@@ -7930,8 +7938,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
-    /* This steals from the victim's ring only while the ring still holds a task that was in it at
-     * the earlier turn. Otherwise all tasks of the ring may be younger than this worker's own. */
+    /* older: the victim's ring still holds a task that was in it at the earlier turn. If not, all
+     * its tasks may be younger than this worker's own, so this worker takes none of them. */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -8006,9 +8014,9 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 
 /* Does the watcher's work between two rounds of a search that lasts for spin_ns: timers, the
  * driver, full slots. *task returns a task of the worker's own slot or queue, or NULL. False: no
- * round may follow, because the wait `self->wait` was called or has expired, the thread was
- * dismissed, or it may now rob a slot (wsqi_search does that after the rounds). *watch: when to
- * look at the slots again. */
+ * round may follow. Either the wait in which the thread searches (`self->wait`) was called or has
+ * expired; or the thread is lent and must leave (wsqi_dismissed); or it may now rob a slot
+ * (wsqi_search does that after the rounds). *watch: when to look at the slots again. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -8024,7 +8032,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 }
 
 /* In its first rounds, about 1 us long, a search takes nothing from LIFO slots, because most owners
- * soon run those tasks. (Without this rule ping-pong takes 5% longer.) */
+ * soon run those tasks. (Without this rule bench `ping-pong` takes 5% longer.) */
 #define WSQI_SLOT_ROUNDS 2u
 
 /* Shall a worker look only once and then sleep, because its last searches found nothing? This helps
@@ -8118,15 +8126,15 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Steps 2 to 4: finds a task elsewhere. NULL, first case: there is none, and S counts the worker as
- * a searcher. Second case: a stolen job that the worker ran has blocked, so the worker has no
- * permit and is no searcher. Then the caller must take a permit, or move tasks that the job has
- * queued here to the global queue. */
+/* Steps 2 to 4: finds a task elsewhere. NULL means one of two cases. First: there is no task, and S
+ * counts the worker as a searcher. Second: a stolen job that the worker ran has blocked, so the
+ * worker has no permit and is no searcher. Then the caller must take a permit, or move the tasks
+ * that the job has put into this worker's queue to the global queue. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        task = wsqi_take_local(self); /* queued by a timer, or left in the slot */
+        task = wsqi_take_local(self); /* a timer queued it, or it was left in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
@@ -8136,8 +8144,9 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
         if (!self->permit) break; /* the job has blocked, and another thread has the permit now */
-        if (self->pool->config.driver != NULL) (void)wsqi_drive(self); /* the job delayed events */
-        task = wsqi_find_near(self); /* a job has run: from the start again */
+        /* The job may have taken long. So events of the driver come first, and then all steps. */
+        if (self->pool->config.driver != NULL) (void)wsqi_drive(self);
+        task = wsqi_find_near(self);
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) {
         if (self->searching) wsqi_search_end(self); /* wake-ups are no part of the task's time */
@@ -8146,7 +8155,8 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     return task;
 }
 
-/* Finds the worker's next task. NULL: it found none, in one of the two cases of wsqi_find_far. */
+/* Finds the worker's next task. NULL: it found none, and S counts the worker as a searcher; or the
+ * worker has lost its permit in a stolen job (the two cases of wsqi_find_far). */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
@@ -8156,7 +8166,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Finds and runs one task. False: it found none, in one of the two cases of wsqi_find_far. */
+/* Finds and runs one task. False: it found none; see wsqi_find_work. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
