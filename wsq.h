@@ -730,19 +730,21 @@
  *                                  task, and wait again before its memory goes: recipes/deadline.c.
  *                                  A future can be cancelled and dropped instead. A function that
  *                                  runs is not interrupted: it asks wsq_cancelled. For a task that
- *                                  returns WSQ_PENDING, use a timer: recipes/timeout.c
+ *                                  returns WSQ_PENDING, use a timer: recipes/timeout.c. For a
+ *                                  request of several tasks: recipes/request.c
  *     retry later?                 a timer with the delay, then WSQ_PENDING: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
  *                                  level and wsq_group_set_parent; then wsq_group_cancel:
  *                                  recipes/deadline.c, recipes/request.c. Tasks that run ask
- *                                  wsq_cancelled. If some may be pending, also in the groups below,
- *                                  keep all in an array, and wake all after the cancel:
+ *                                  wsq_cancelled. If tasks may be pending, also in groups below,
+ *                                  keep them in an array, and wake each after the cancel:
  *                                  for (i = 0; i < n; i++) wsq_wake(&tasks[i]);
  *     return an error?             a task puts it into its own struct; its waiter sees it. Of many
  *                                  tasks: wsq_group_fail, wsq_group_error
- *     allow at most 4 downloads?   recipes/limit.c (concurrency). A pool with `workers = 4` is no
+ *     allow at most 4 downloads?   recipes/limit.c (concurrency): others wait in its list, which
+ *                                  has a bound, too. A pool with `workers = 4` is no
  *                                  limit: where tasks wait, or block between wsq_block_begin and
  *                                  _end, stand-ins add threads. For tasks that return WSQ_PENDING:
  *                                  recipes/semaphore.c
@@ -794,7 +796,8 @@
  *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
  *     run n bodies together?       recipes/gang.c; tasks that meet: recipes/barrier.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
- *                                  sleep; wsq_pool_set_spin changes it between two phases
+ *                                  sleep; wsq_pool_set_spin changes it between two phases: before
+ *                                  a hot phase to a bit more than its pauses, say 1000000 (1 ms)
  *     share the machine?           with another pool or library: fewer workers, and WSQ_SPIN_OFF:
  *                                  recipes/share.c (oversubscription)
  *     use fewer cores?             wsq_config.workers; 0 respects affinity (taskset) and quotas.
