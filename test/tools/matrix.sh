@@ -190,6 +190,7 @@ row_i386_clang() {
 row_i386() {
     here="-idirafter /usr/include/$(gcc -print-multiarch)"
     links gcc-12-multilib gcc -m32 -pthread $here
+    "$dir/probe" >/dev/null 2>&1 || skip 'a kernel that runs 32-bit programs'
     run gcc -m32 -std=c11 $strict $here -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
         test/port/compile/whole.c &&
         suite '' gcc -m32 -std=c11 -O1 -pthread -D_GNU_SOURCE -DTEST_SLOWDOWN=5 $here
