@@ -414,12 +414,13 @@
  *
  * A thread outside first looks whether the awaited task or future, or tasks of the awaited group,
  * are among the first in its lane of the global queue. If so, and a worker sleeps, the thread runs
- * them itself, in place of that worker: of a group for 1 to 2 ms, or two tasks if they take longer.
- * If the wait is not over then, the thread sleeps. (All the same, each spawn before the wait wakes
- * an idle worker, unless a worker already searches.) The thread runs nothing, and only sleeps, in a
- * wait with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may need something that
- * only the pool's own threads have: where a hook hears of WSQ_EVENT_START, or stack_size exceeds
- * the default.
+ * them itself, in place of that worker. Of a group it runs tasks for 1 to 4 ms, or two tasks if
+ * they take longer. (When tasks suddenly become longer, it may run as many of these as it has run
+ * tasks before, but at most 256.) If the wait is not over then, the thread sleeps. All the same, a
+ * spawn before the wait wakes an idle worker, unless a worker already searches. The thread runs
+ * nothing, and only sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where
+ * tasks may need something that only the pool's own threads have: where a hook hears of
+ * WSQ_EVENT_START, or stack_size exceeds the default.
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
  * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time. In a wait without
@@ -468,7 +469,8 @@
  *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
  *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
- *         tasks before it in a ring.
+ *         tasks before it in a ring. A thread outside that runs tasks of a group in place of a
+ *         worker has no turns: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -3648,8 +3650,8 @@ static void wsqi_nodes_read(uint32_t *places, unsigned count) {
 }
 
 /* Stores the places of the possible processors, at most `count`. A place is [NUMA node:16 | first
- * processor that shares the last-level cache:16]; a part that is unknown is 0. Returns how many
- * places it has stored (some processors may be offline), or 0 if the system does not say. */
+ * processor that shares the last-level cache:16]; a part that is unknown is 0. Processors that are
+ * offline have a place, too. Returns the number of places, or 0 if the system does not say. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     char text[WSQI_LIST_BYTES];
     const char *rest = text;
@@ -8908,7 +8910,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         /* A look is also useless if the thread gets its processor back after `end`: then another
          * program needs the processor, and a thread that sleeps gets it back sooner than one that
          * yields. (If that look counted as useful, a burst of 32 tasks, beside a busy process on
-         * each processor, would take 1.5 instead of 0.4 ms.) */
+         * each processor, would take 1.4 instead of 0.5 ms.) */
         useful = wsqi_clock_ns() < end;
     }
     useful = useful && wsqi_wait_called(wait);
@@ -9186,10 +9188,10 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
 
 /* While it has a permit, a helper runs the awaited task once, or tasks of the awaited group. These
  * may spawn others for ever, and other tasks may wait for the permit. So the helper stops after
- * WSQI_HELP_NS. It reads the clock after 1, 2, 4, 8 tasks and so on, and after each ring full of
- * tasks. (Stopping after 256 tasks left the rest to a worker, which other programs may keep from
+ * WSQI_HELP_NS. To save time it reads the clock only after 1, 2, 4, 8 tasks and so on, and after
+ * each 256. (Stopping after 256 tasks left the rest to a worker, which other programs may keep from
  * running: a graph of 1,000 empty nodes took 3 ms beside a busy process on each processor, instead
- * of 0.2. And 256 tasks of 5 ms kept an older task waiting for 1.3 s.) */
+ * of 0.2. And 256 tasks of 2 ms kept an older task waiting for 0.5 s.) */
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     uint64_t until = 0;
@@ -10147,9 +10149,9 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, a step is at most a quarter of the rest, not counting the last WSQI_LAST. (If it stayed an
- * eighth, `stencil` of bench/users would take longer. If it were half of the rest, one thread might
- * run half of many heavy elements.) */
+ * 2, a step is at most a quarter of the rest, where the last WSQI_LAST elements do not count. (If
+ * it stayed an eighth, `stencil` of bench/users would take longer. If it were half of the rest, one
+ * thread might run half of many heavy elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;

@@ -120,10 +120,10 @@ matrix() { # C compiler, C++ compiler
     # Beside cross compilers, which the package gcc-multilib excludes, the kernel's headers have no other path.
     kernel="-idirafter /usr/include/$("$1" -print-multiarch 2>/dev/null)"
     if printf '#include <errno.h>\nint main(void) { return errno; }\n' |
-        "$1" -m32 $kernel -pthread -x c - -o "$runs/$1.32" 2>/dev/null; then
+        "$1" -m32 $kernel -pthread -x c - -o "$runs/$1.32" 2>/dev/null && "$runs/$1.32" 2>/dev/null; then
         check "$1 -m32" other_size "$1"
     else
-        skip "$1 -m32" 'it needs the 32-bit libraries (Debian: gcc-12-multilib)'
+        skip "$1 -m32" 'it needs the 32-bit libraries (Debian: gcc-12-multilib), and a kernel that runs them'
     fi
     if "$1" -mx32 -x c -include asm/posix_types.h -include stdio.h -fsyntax-only /dev/null 2>/dev/null; then
         check "$1 -mx32" "$1" -mx32 -std=c11 -O1 $strict -c $dir/kernel_time.c -o "$runs/$1.x32"

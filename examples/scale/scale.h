@@ -105,7 +105,7 @@ typedef struct scale_pool {
 } scale_pool;
 
 /* Sums over the cores, ps. */
-typedef struct scale_sums { uint64_t run, work, line, spin, kernel, rising, waited; } scale_sums;
+typedef struct scale_sums { int64_t run, work, line, spin, kernel, rising, waited; } scale_sums;
 
 SIM_STATE struct scale_whole {
     bool on;
@@ -276,19 +276,20 @@ static void scale_event_end(void) {
 
 /* ---- regions: while tasks and runs are under way ---- */
 
+/* Signed: where nearly all cores sleep, a sum may come out a little below 0. */
 static void scale_sums_add(int sign) {
     scale_sums *sums = &scale.sums;
     for (unsigned i = 0; i < scale.cores + sim.outside; i++) {
         if (i >= sim.threads && i < scale.cores) continue;
         const sim_core *core = &sim.cores[i];
         uint64_t run = core->state == SIM_ASLEEP ? core->slept_at : core->clock;
-        sums->run += (uint64_t)sign * (run - core->born - core->asleep - core->waited);
-        sums->work += (uint64_t)sign * core->work;
-        sums->line += (uint64_t)sign * (core->transfer + core->queue + core->drain);
-        sums->spin += (uint64_t)sign * core->spin;
-        sums->kernel += (uint64_t)sign * core->kernel;
-        sums->rising += (uint64_t)sign * core->rising;
-        sums->waited += (uint64_t)sign * scale.strands[i].waited;
+        sums->run += sign * (int64_t)(run - core->born - core->asleep - core->waited);
+        sums->work += sign * (int64_t)core->work;
+        sums->line += sign * (int64_t)(core->transfer + core->queue + core->drain);
+        sums->spin += sign * (int64_t)core->spin;
+        sums->kernel += sign * (int64_t)core->kernel;
+        sums->rising += sign * (int64_t)core->rising;
+        sums->waited += sign * (int64_t)scale.strands[i].waited;
     }
 }
 

@@ -32,7 +32,7 @@ scale() { # the program's argument
 
 speedup() { # cores, least, most: of the pool's part
     awk -v cores="$1" -v least="$2" -v most="$3" '
-        $1 == cores && NF >= 11 { found = $4 >= least && $4 <= most }
+        $1 == cores && NF == 12 { found = $4 >= least && $4 <= most }
         END { exit !found }' "$work/out" || fail "$case: speed-up on $1 cores is not $2 to $3"
 }
 
