@@ -145,6 +145,9 @@ static void scale_read(scale_result *result, FILE *in) {
 }
 
 static double scale_tick(void) {
+#ifdef SCALE_TICKS
+    return 1;
+#endif
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
     uint64_t ticks = scale_ticks();
