@@ -566,6 +566,31 @@ static void not_offered_outside(void) {
     wsq_pool_destroy(pool);
 }
 
+static void pumps_main(void *arg) { wsq_pool_wait((wsq_pool *)arg); }
+
+/* The thread that works in a caller_runs pool calls the other waiting threads when its wait ends, and not after each
+ * task. */
+static void called_once_by_the_pump(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .caller_runs = true});
+    item *tasks[] = {item_make(MS), item_make(MS)};
+    wsqi_wait_begin(&looking, pool, &looking, WSQ_FOREVER);
+    (void)wsqi_wait_listen(&looking);
+    for (int i = 0; i < 2; i++) item_spawn(pool, tasks[i]);
+    outside(pumps_main, pool);
+    nap(500 * US);
+    CHECK(tasks[0]->began != 0 && tasks[1]->began == 0);
+    CHECK(!wsqi_pump_enter(pool));
+    nap(MS);
+    CHECK(tasks[1]->began != 0 && tasks[1]->ended == 0);
+    CHECK(!wsqi_wait_called(&looking));
+    nap(MS);
+    CHECK(wsqi_wait_called(&looking));
+    wsqi_wait_end(&looking);
+    CHECK(wsqi_pump_enter(pool));
+    wsqi_pump_leave(pool);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_passes");
     IN_WORLD(rounds_of_a_pass);
@@ -584,5 +609,6 @@ int main(void) {
     IN_WORLD(helper_of_endless_group);
     IN_WORLD(late_look);
     IN_WORLD(not_offered_outside);
+    IN_WORLD(called_once_by_the_pump);
     return test_end();
 }
