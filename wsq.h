@@ -5565,9 +5565,10 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
     return wsqi_watch_begin(self);
 }
 
-/* Returns when the watcher must look next. If no slot is full, and no driver is free, the watcher
- * notes in pool->watcher that it waits only for a timer. Then a thread that fills a slot, or leaves
- * the driver, wakes it. If a timer is due, and no permit sleeps, it asks a joiner for one. */
+/* Returns when the watcher must look next (WSQI_NEVER: there is nothing to watch). If no slot is
+ * full, and no driver is free, the watcher notes in pool->watcher that it waits only for a timer.
+ * Then a thread that fills a slot, or leaves the driver, wakes it. If a timer is due, and no permit
+ * sleeps, it asks a joiner for one. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5585,13 +5586,14 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     if (timer <= now) {
         /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
          * and the watcher waits for a permit. I10: either the watcher sees a sleeping permit, or
-         * the thread that puts it to sleep makes the watcher look again. And either the watcher
-         * sees JOINED and asks a joiner, or the joiner sees this store and gives its permit back.
-         * Pairs with I11. */
+         * the thread that puts it to sleep makes the watcher look again. (A worker that lingers
+         * sees this store, and goes to sleep.) And either the watcher sees JOINED and asks a
+         * joiner, or the joiner sees this store and gives its permit back. (The joiner that is
+         * asked may find a job instead, so then the watcher looks again later.) Pairs with I11. */
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) {
-            timer = now + WSQI_WATCH_NS;
+            timer = (s & WSQI_JOINED) != 0 ? now + WSQI_WATCH_NS : WSQI_NEVER - 1;
             wsqi_joiner_ask(pool);
         }
     }

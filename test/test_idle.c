@@ -303,8 +303,10 @@ static void watches(void) {
     CHECK_EQ(wsqi_watch_until(self, 1000), WSQI_NEVER);
     CHECK_EQ(wsqi_load_sc(&pool->watcher), 6);
     wsqi_store_sc(&pool->timer_next, (uint64_t)1000); /* it is due; a worker fires it, if all work */
-    CHECK_EQ(wsqi_watch_until(self, 1000), 1000 + WSQI_WATCH_NS);
+    CHECK_EQ(wsqi_watch_until(self, 1000), WSQI_NEVER - 1);
     CHECK_EQ(wsqi_watch_until(self, 999), 1000);
+    set_s(pool, 0, 0, 1, true); /* the searcher may find a long task: so the joiner is asked later */
+    CHECK_EQ(wsqi_watch_until(self, 1000), 1000 + WSQI_WATCH_NS);
     set_s(pool, 0, 1, 0, false);
     CHECK_EQ(wsqi_watch_until(self, 1000), 1000);
     wsqi_store_sc(&first->lifo, &task);
