@@ -647,11 +647,11 @@
  * Each row says where to define the macro, then its default, if it has one, then what it does.
  *
  *     WSQ_IMPLEMENTATION    define it in one file, before the include: that file compiles the code
- *     WSQ_STATIC            everywhere, with the implementation: all functions are static. Each
- *                           file has its own copy, without the functions that it does not call. A
- *                           pool belongs to the file that created it: only that file may use it,
- *                           its tasks, groups and futures (WSQ_ASSERT checks this). For libraries
- *                           that hide wsq
+ *     WSQ_STATIC            in each file that includes wsq.h, together with WSQ_IMPLEMENTATION: all
+ *                           functions are static. Each file has its own copy, without the functions
+ *                           that it does not call. A pool belongs to the file that created it: only
+ *                           that file may use it, its tasks, groups and futures (WSQ_ASSERT checks
+ *                           this). For libraries that hide wsq
  *     WSQ_INLINE            everywhere, instead of WSQ_IMPLEMENTATION in one file: each file
  *                           compiles the code, the linker keeps one copy of each function, and all
  *                           files share pools. It needs gcc or clang on a system other than
@@ -760,14 +760,17 @@
  *     make a call that blocks?     read(), a query, a lock: wsq_block_begin, wsq_block_end. A
  *                                  stand-in keeps the core busy
  *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
- *                                  that pool, and the main thread calls wsq_pool_run_one
+ *                                  that pool, and the main thread calls wsq_pool_run_one. Other
+ *                                  threads must not wait for this pool or its tasks: a wait would
+ *                                  run the tasks on the waiting thread. A worker's task that needs
+ *                                  a result returns WSQ_PENDING; the main thread's task wakes it
  *     use a GUI or game loop?      (callback) give its thread a caller_runs pool, and call
  *                                  wsq_pool_run_one at each frame or event: recipes/gui.c. A loop
  *                                  that sleeps must be woken after the spawn, by an event of the
  *                                  toolkit's: SDL_PushEvent, postEvent
  *     wait in a GUI's main loop?   do not: the worker's task ends with a spawn into the main
  *                                  thread's pool: recipes/gui.c. If the spawned task may free the
- *                                  worker's task, too, the latter returns WSQ_GONE. Or ask
+ *                                  worker's task, the worker's task returns WSQ_GONE. Or ask
  *                                  wsq_task_done, wsq_group_pending, wsq_pool_wait_for(pool, 0)
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c. In a
@@ -912,8 +915,8 @@
  * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
  * contended blocks workers. If the wait for it is long, take it between wsq_block_begin and
  * wsq_block_end. (wsq_block_end never waits, so you may hold the mutex there.) Better, let one task
- * own the data, and send it work. Keep no mutex during a join or a wait if what runs there
- * (THREAD-LOCAL VARIABLES) takes it, too.
+ * own the data, and send it work. During a join or a wait the thread runs other work (see
+ * THREAD-LOCAL VARIABLES): keep no mutex then that this work takes, too.
  *
  * --------------------------------------------------------------------------
  * >>trouble
@@ -1518,13 +1521,13 @@ typedef struct wsq_config {
                                  * was lost (wsq_stats.rescued); 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps. WSQ_SPIN_OFF: it looks once. 0: about 15
-                                 * us (on one processor it looks twice), but less if its recent
-                                 * searches found nothing, or if half of the workers, woken for
-                                 * other work, still search. With any value, a worker looks only
-                                 * once if a thread outside has just run a task in its wait. But if
-                                 * this happens again within 60 us, and spin_ns is 0 or at least 60
-                                 * us, one worker looks for 60 us each time. (How long a thread
-                                 * outside looks: WAITING in >>guide) */
+                                 * us (on one processor: two looks), or less if its recent searches
+                                 * found nothing, or if half of the workers, woken for other work,
+                                 * still search.
+                                 * Exceptions, with any value: if a thread outside has just run a
+                                 * task in its wait, a worker looks only once. If this happens again
+                                 * within 60 us, and spin_ns is 0 or at least 60 us, one worker
+                                 * looks for 60 us. (How long a thread outside looks: WAITING) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1584,7 +1587,8 @@ typedef enum wsq_poll {
                   * this run */
     WSQ_YIELD,   /* the task has more to do, and runs again after other tasks */
     WSQ_GONE     /* the task is finished, and its function has given the task's memory away: nobody
-                  * may wait for the task or wake it, and it must not be a predecessor */
+                  * may wait for the task or wake it, and it must not be a predecessor. It may be in
+                  * a group: a wait for the group or the pool does not use the task's memory */
 } wsq_poll;
 
 /* A task's function. It runs on one worker at a time. It receives the task; wsq_container_of leads
@@ -8952,9 +8956,9 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     return wsqi_permits_give(wait, keeper);
 }
 
-/* Runs one task of a caller_runs pool in a wait or, if there is none, sleeps as worker 0. The thread
- * stays the working one until its wait ends. (If it left after each task, it would each time wake
- * all waiting threads, which then find that it works again: 64 threads, 57,000 switches a second.) */
+/* Runs one task of a caller_runs pool in a wait or, if there is none, sleeps as worker 0. The
+ * thread stays the working one until its wait ends. (If it left after each task, it would each time
+ * wake all waiting threads for nothing: 64 threads, 57,000 switches a second.) */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* gives back the thread's permits in other pools */
