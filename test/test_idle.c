@@ -496,6 +496,22 @@ static void robs(void) {
     pool_end(pool);
 }
 
+/* Where tasks take long, a search looks at the slots from its first round on. */
+static void slot_rounds(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .caller_runs = true});
+    wsqi_worker *self = wsqi_block(pool, 1), *victim = wsqi_block(pool, 0);
+    wsq_task task, *found = NULL;
+    wsq_task_init(&task, ping_run);
+    pool->spin_rounds = WSQI_SLOT_ROUNDS;
+    wsqi_store_sc(&victim->lifo, &task);
+    self->tune.average_ns = WSQI_SLOT_STEAL_NS - 1;
+    CHECK(!wsqi_search(self, &found) && found == NULL);
+    self->tune.average_ns = WSQI_SLOT_STEAL_NS;
+    CHECK(!wsqi_search(self, &found) && found == &task);
+    wsqi_search_end(self);
+    pool_end(pool);
+}
+
 static unsigned jobs_run;
 
 static void run_stolen(wsq_ctx ctx, wsq_job *job) {
@@ -631,6 +647,7 @@ int main(void) {
     RUN(numbers);
     RUN(wakes_some);
     RUN(robs);
+    RUN(slot_rounds);
     RUN(steals);
     RUN(sweeps);
     RUN(one_worker);

@@ -1,6 +1,6 @@
 /* What becomes of wsq on many cores: the questions of README.md, answered in virtual time.
  *
- *   questions [-q] [-s] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
+ *   questions [-q] [-s] [-l] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
  *
  * -q: a minute's worth. -s: pools are WSQ_SHARED. -r: only this workload, in `weak`, `strong`, `hot`.
  * -w: so much work for each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without
@@ -305,7 +305,7 @@ enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 static void usage(const char *problem, const char *word) {
     fprintf(stderr, "questions: %s: %s\n", problem, word);
-    fprintf(stderr, "questions [-q] [-s] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] "
+    fprintf(stderr, "questions [-q] [-s] [-l] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] "
                     "[QUESTION...]\n"
                     "machines:\n");
     for (size_t i = 0; i < SIM_MACHINES; i++)
@@ -364,6 +364,8 @@ static int program(int argc, char **argv) {
             options.quick = true;
         } else if (option && word[1] == 's') {
             sim_order = WSQ_SHARED;
+        } else if (option && word[1] == 'l') {
+            sim_lifo_cap = WSQ_LIFO_OFF;
         } else if (option && strchr("mnrwc", word[1]) != NULL) {
             if (value == NULL) usage("this option needs a value", word);
             i++;

@@ -45,10 +45,11 @@ static void sim_memory_reset(void) {
 SIM_STATE uint64_t sim_seed = 1; /* of the pools that are made */
 SIM_STATE unsigned sim_standins = WSQ_STANDINS_OFF; /* how many a pool has */
 SIM_STATE wsq_order sim_order = WSQ_FIFO;
+SIM_STATE uint32_t sim_lifo_cap = 0;
 
 static inline wsq_pool *sim_pool(const sim_machine *machine, unsigned workers) {
     wsq_config config = {.workers = workers, .seed = sim_seed, .max_standins = sim_standins,
-                         .order = sim_order};
+                         .order = sim_order, .lifo_cap = sim_lifo_cap};
     wsq_pool *pool = NULL;
     sim_begin(machine);
     if (wsq_pool_create(&pool, &config) != WSQ_OK) sim_fail("no pool");

@@ -166,8 +166,66 @@ static double user_pipeline(wsq_pool *pool, uint32_t ns) {
     return (double)(sim_now() - start) / 1e3 / (double)items.all;
 }
 
+/* The same by hand: each line is a task, which wakes the next line when that may read, or write. */
+typedef struct user_lines user_lines;
+typedef struct user_line {
+    wsq_task task;
+    user_lines *of;
+    long item; /* the one that it has next, or now */
+    bool has;
+} user_line;
+
+struct user_lines {
+    user_items items;
+    user_line lines[WSQ_PIPELINE_LINES];
+};
+
+static wsq_poll user_line_run(wsq_ctx ctx, wsq_task *task) {
+    user_line *self = wsq_container_of(task, user_line, task);
+    user_items *items = &self->of->items;
+    (void)ctx;
+    while (self->item < items->all) {
+        user_line *next = &self->of->lines[(self->item + 1) % WSQ_PIPELINE_LINES];
+        bool last = self->item + 1 == items->all;
+        if (!self->has) {
+            if (items->read != self->item) return WSQ_PENDING;
+            items->read++;
+            self->has = true;
+            if (!last) wsq_wake(&next->task);
+            sim_work(items->ns);
+        }
+        if (items->written != self->item) return WSQ_PENDING;
+        items->written++;
+        self->has = false;
+        self->item += WSQ_PIPELINE_LINES;
+        if (!last) wsq_wake(&next->task);
+    }
+    return WSQ_DONE;
+}
+
+static double user_by_hand(wsq_pool *pool, uint32_t ns) {
+    user_lines *self = (user_lines *)sim_allocate(sizeof *self);
+    memset(self, 0, sizeof *self);
+    self->items = (user_items){.all = 1000, .ns = ns};
+    uint64_t start = sim_now();
+    for (int i = 0; i < WSQ_PIPELINE_LINES; i++) {
+        self->lines[i].of = self;
+        self->lines[i].item = i;
+        wsq_task_init(&self->lines[i].task, user_line_run);
+        if (wsq_spawn(pool, &self->lines[i].task) != WSQ_OK) sim_fail("no line");
+    }
+    if (wsq_pool_wait(pool) != WSQ_OK || self->items.written != self->items.all) sim_fail("items are missing");
+    return (double)(sim_now() - start) / 1e3 / (double)self->items.all;
+}
+
+static double user_by_hand_1(wsq_pool *pool) { return user_by_hand(pool, 1000); }
+static double user_by_hand_3(wsq_pool *pool) { return user_by_hand(pool, 3000); }
+static double user_by_hand_10(wsq_pool *pool) { return user_by_hand(pool, 10000); }
+static double user_by_hand_100(wsq_pool *pool) { return user_by_hand(pool, 100000); }
 static double user_pipeline_1(wsq_pool *pool) { return user_pipeline(pool, 1000); }
+static double user_pipeline_3(wsq_pool *pool) { return user_pipeline(pool, 3000); }
 static double user_pipeline_10(wsq_pool *pool) { return user_pipeline(pool, 10000); }
+static double user_pipeline_100(wsq_pool *pool) { return user_pipeline(pool, 100000); }
 
 static const struct user_row {
     const char *name;
@@ -185,7 +243,13 @@ static const struct user_row {
     {"tail", 2000, user_tail, "20,000 elements, of which the last 20 take 100 us each"},
     {"graph_100", 0, user_graph, "a grid of 100 empty nodes, again and again"},
     {"pipeline_1", 1, user_pipeline_1, "in order, 1 us in parallel, in order; for an item"},
-    {"pipeline_10", 10, user_pipeline_10, "the same with 10 us"},
+    {"pipeline_3", 3, user_pipeline_3, "the same with 3 us"},
+    {"pipeline_10", 10, user_pipeline_10, "with 10 us"},
+    {"pipeline_100", 100, user_pipeline_100, "with 100 us"},
+    {"by_hand_1", 1, user_by_hand_1, "as pipeline_1, but of tasks that wake each other"},
+    {"by_hand_3", 3, user_by_hand_3, "with 3 us"},
+    {"by_hand_10", 10, user_by_hand_10, "with 10 us"},
+    {"by_hand_100", 100, user_by_hand_100, "with 100 us"},
 };
 
 enum { USER_ROWS = sizeof user_rows / sizeof *user_rows };
