@@ -4315,6 +4315,7 @@ struct wsq_pool {
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* how often in a row wsqi_wait_look did not see the wait's end */
+    wsqi_a32 lingers;    /* 1: a worker lingers (wsqi_linger); only that worker clears it */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
@@ -8533,16 +8534,20 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #ifndef WSQI_LINGER_NS
 #define WSQI_LINGER_NS 60000u
 #endif
-#define WSQI_LINGER_LOOKS 4u /* if this many looks in a row see work, the worker searches again */
+/* A worker that lingers takes queued tasks that will probably take WSQI_LINGER_MUCH_NS in all, and
+ * less work if all its looks have seen some for WSQI_LINGER_MOST_NS. Guesses: half the time of a
+ * wake-up; and the longest time that PROGRESS in >>guide allows for one. */
+#define WSQI_LINGER_MUCH_NS 5000u
+#define WSQI_LINGER_MOST_NS 20000u
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
  * another task. That is so if, since the owner last looked, they took two tasks or more. It is also
  * so if they took one, and wsqi_linger last began, or saw a helper take a task, at most
- * WSQI_LINGER_NS ago (`lingered`). But the owner lingers only if the pool has no driver, S counts
- * no other searcher, there are two processors or more and at least one for each worker, and spin_ns
- * is 0 or a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one
- * processor, too. There a woken thread preempts its waker, but a thread that lingers, and yields,
- * gets the processor only when the running thread's time slice ends. bench/README has figures.) */
+ * WSQI_LINGER_NS ago (`lingered`). But the owner lingers only if the pool has no driver, no other
+ * worker lingers, there are two processors or more and at least one for each worker, and spin_ns is
+ * 0 or a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one processor,
+ * too. There a woken thread preempts its waker, but a thread that lingers, and yields, gets the
+ * processor only when the running thread's time slice ends. bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8553,30 +8558,34 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->config.driver != NULL ||
         spin_ns == WSQ_SPIN_OFF || (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
         return false;
-    return pool->processors > 1 && pool->workers <= pool->processors &&
-           wsqi_searching(wsqi_load_hint(&pool->permits)) == 1;
+    return pool->processors > 1 && pool->workers <= pool->processors;
 }
 
 /* If a search has found nothing, this keeps the searcher awake for a while, provided that it pays
  * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
  * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
  * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
- * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves most single
- * tasks to helpers. True: the worker saw much work (several tasks at one look, or work at
- * WSQI_LINGER_LOOKS looks in a row), and has taken a permit to search again. False: it must sleep.
- * (If the worker saw much work, but no permit was left, it sleeps, too, and so leaves its processor
- * to helpers. But with more processors than workers it lingers on.) */
+ * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves little work
+ * to helpers. (If it took a few short tasks of a graph from a helper, each would wait for the
+ * other's cache lines: a run of 100 empty nodes took 34 us, not 7.) True: the worker saw much work,
+ * and has taken a permit to search again. False: it must sleep. (If the worker saw much work, but
+ * no permit was left, it sleeps, too, and so leaves its processor to helpers. But with more
+ * processors than workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
-    uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0;
+    uint32_t helped[WSQI_SHARES] = {0}, looks = 0, nobody = 0;
+    uint64_t seen = 0; /* since when all looks have seen work; 0: the last one saw none */
+    bool much = false, takes = false;
     if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
+    /* Relaxed: the flag publishes nothing. Failure: another worker lingers. */
+    if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
     wsqi_permit_set(self, false);
     /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
      * searcher, and a searcher looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
     uint64_t start = self->lingered, now = start;
-    while ((seen < WSQI_LINGER_LOOKS || pool->workers < pool->processors) &&
+    while (!takes && (!much || pool->workers < pool->processors) &&
            now - self->lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
            wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
            wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
@@ -8600,10 +8609,13 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
         size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
         bool work = amount > left || wsqi_look_jobs(pool) != NULL;
-        seen = amount > 1 ? WSQI_LINGER_LOOKS : work ? seen + 1 : 0;
-        if (seen >= WSQI_LINGER_LOOKS && wsqi_permit_take(self)) return true;
+        seen = !work ? 0 : seen == 0 ? now : seen;
+        much = work && (now - seen >= WSQI_LINGER_MOST_NS ||
+                        (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS);
+        takes = much && wsqi_permit_take(self);
     }
-    return false;
+    wsqi_store_hint(&pool->lingers, 0u);
+    return takes;
 }
 
 /* The loop of a worker, a stand-in or a lent thread, which is on duty. The thread runs what it

@@ -567,7 +567,7 @@ static void one_beside_asks(void) {
             item *one = item_make(US);
             nap(20 * US + i * 10);
             item_spawn(pool, one);
-            CHECK_EQ(wsq_task_wait_for(&one->task, 100 * US), WSQ_OK);
+            CHECK_EQ(wsq_task_wait_for(&one->task, 40 * US), WSQ_OK);
         }
         sim_join(asks);
         if (ends != NULL) sim_join(ends);

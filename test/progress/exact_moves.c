@@ -494,9 +494,11 @@ static void lingers(void) {
     CHECK_EQ(searchers(pool), 0); /* nobody has asked */
     CHECK(wakes_for_asks(pool) < 20);
     CHECK_EQ(searchers(pool), 1); /* it is awake */
+    CHECK_EQ(wsqi_load_hint(&pool->lingers), 1);
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
     nap(WSQI_LINGER_NS + 20 * US);
     CHECK_EQ(searchers(pool), 0);
+    CHECK_EQ(wsqi_load_hint(&pool->lingers), 0);
     for (int i = 0; i < 20; i++) { /* single asks keep no worker awake */
         ask(pool, 1);
         nap(30 * US);
@@ -550,6 +552,55 @@ static void no_asks(void) {
         CHECK(now() - end < 30 * US); /* it does not linger then */
         wsq_pool_destroy(pool);
     }
+}
+
+/* A worker whose tasks were short leaves little work to helpers, but not for longer than a wake-up may take. */
+static void little_work(void) {
+    const uint32_t averages[] = {100, WSQI_LINGER_MUCH_NS - 1, WSQI_LINGER_MUCH_NS};
+    for (int i = 0; i < 3; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        ask(pool, 1000);
+        for (unsigned w = 0; w < 2; w++) wsqi_block(pool, w)->tune.average_ns = averages[i];
+        ask(pool, 10);
+        item *one = item_make(US);
+        item_spawn(pool, one);
+        nap(12 * US);
+        CHECK_EQ(one->began != 0, i == 2);
+        nap(20 * US);
+        CHECK(one->began != 0);
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* ---- a thread runs a graph of empty nodes, again and again ---- */
+
+static wsq_poll empty_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_DONE;
+}
+
+/* One worker lingers, and leaves the nodes to the helper. The other one sleeps. */
+static void runs_of_a_graph(void) {
+    enum { NODES = 20, RUNS = 1000 };
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    wsq_graph graph;
+    wsq_node nodes[NODES];
+    wsq_edge edges[NODES];
+    uint64_t before = 0;
+    wsq_graph_init(&graph, pool);
+    for (int i = 0; i < NODES; i++) {
+        CHECK_EQ(wsq_graph_add(&graph, &nodes[i], empty_run), WSQ_OK);
+        if (i >= 4) CHECK_EQ(wsq_node_after(&nodes[i], &nodes[i - 4], &edges[i]), WSQ_OK);
+    }
+    for (int i = 0; i < RUNS; i++) {
+        if (i == RUNS / 2) before = now();
+        CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&graph.group), WSQ_OK);
+    }
+    CHECK(now() - before < RUNS / 2 * 1600);
+    CHECK(wsqi_load_stat(&pool->wakes) < 10);
+    CHECK_EQ(wsqi_load_hint(&pool->lingers), 1);
+    wsq_pool_destroy(pool);
 }
 
 /* ---- a thief that comes while its victim only joins ---- */
@@ -671,6 +722,8 @@ int main(void) {
     IN_WORLD(quiet);
     IN_WORLD(last_standin_blocks);
     IN_WORLD(lingers);
+    IN_WORLD(little_work);
+    IN_WORLD(runs_of_a_graph);
     IN_WORLD(no_asks);
     IN_WORLD(published_by_a_join);
     IN_WORLD(locks);
