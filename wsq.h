@@ -1135,7 +1135,7 @@
 #endif
 #endif
 
-/* How many items a ring has room for. Inherited from Tokio; the tests also run with 2 and 4. */
+/* How many items a ring has room for. 256 comes from Tokio; the tests also run with 2 and 4. */
 #ifndef WSQ_RING_CAPACITY
 #define WSQ_RING_CAPACITY 256
 #endif
@@ -1161,8 +1161,8 @@
 #define WSQI_REPLACED 0
 #endif
 
-/* The name of a symbol, with the values that must be the same in all files. Every file refers to
- * it, and the implementation defines it: a file with other values does not link. */
+/* This symbol's name contains the values that must be the same in all files. Every file refers to
+ * the symbol, and the implementation defines it: a file with other values does not link. */
 #define WSQI_NAME_OF(version, line, ring, block, replaced) \
     wsq_##version##_with_WSQ_CACHELINE_##line##_WSQ_RING_CAPACITY_##ring##_WSQ_BLOCK_SIZE_##block \
     ##_WSQ_ATOMIC_HEADER_##replaced
@@ -1203,7 +1203,8 @@
 
 /* --------------------------------------------------------------------------
  * >>vocabulary of atomics: every shared word has one of three wrapped types, and every access names
- * its order. A WSQ_ATOMIC_HEADER replaces them all (for a model checker or another compiler).
+ * its order. A WSQ_ATOMIC_HEADER replaces these types and operations (for a model checker or
+ * another compiler).
  *
  *   wsqi_a32, wsqi_a64, wsqi_aptr        a struct whose member is v: plain access does not compile
  *   wsqi_load_rlx/acq/sc(p)              returns the value
@@ -1214,7 +1215,7 @@
  *                                        value; if not, it was only a relaxed load of the word
  *   wsqi_load_own(p), and other suffixes    relaxed, and the suffix says why that is enough:
  *       _own     only this thread writes the word
- *       _fenced  the full barrier just before the access orders it, and has the label
+ *       _fenced  a full barrier just before the access orders it; the label stands at the barrier
  *       _hint    the value is only a guess, and is checked again before it matters
  *       _stat    a statistic
  *       _locked  a lock orders the access
@@ -1225,7 +1226,8 @@
  *
  *   WSQI_OPAQUE(pointer)                 optional: see >>inline
  *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that passes from thread to thread.
- *                                        The atomic words order it, and test/explore checks that
+ *                                        Accesses to atomic words order it, and test/explore checks
+ *                                        this order
  * -------------------------------------------------------------------------- */
 #if defined(WSQ_ATOMIC_HEADER)
 #include WSQ_ATOMIC_HEADER
@@ -1307,7 +1309,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_add_hint(p, d) wsqi_add_rlx(p, d)
 #define wsqi_add_stat(p, d) wsqi_add_rlx(p, d)
 
-/* A WSQ_ATOMIC_HEADER may define these too. */
+/* A WSQ_ATOMIC_HEADER may define these two macros, too. */
 #ifndef wsqi_get
 #define wsqi_get(p) (*(p))
 #define wsqi_set(p, value) ((void)(*(p) = (value)))
@@ -1422,7 +1424,7 @@ typedef struct wsq_allocator {
     void *(*allocate)(size_t size, size_t alignment, void *user);
     /* This frees what `allocate` returned for the same `size`. */
     void (*release)(void *memory, size_t size, void *user);
-    void *user; /* the last argument of both */
+    void *user; /* the last argument of both functions */
 } wsq_allocator;
 
 /* The event that a hook reports. The hook's other arguments, `subject` and `value`, are NULL and 0
@@ -1501,7 +1503,7 @@ typedef struct wsq_driver {
     /* This makes the `wait` that is under way return soon or, if none is under way, the next one.
      * Any thread calls this, perhaps late, or more than once. */
     void (*interrupt)(void *user);
-    void *user; /* the last argument of the three; it must stay valid until the pool is destroyed */
+    void *user; /* the functions' last argument; it must stay valid until the pool is destroyed */
 } wsq_driver;
 
 /* The options of a pool. A zeroed struct asks for the default of every member. */
@@ -1521,13 +1523,14 @@ typedef struct wsq_config {
                                  * was lost (wsq_stats.rescued); 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps. WSQ_SPIN_OFF: it looks once. 0: about 15
-                                 * us (on one processor: two looks), or less if its recent searches
-                                 * found nothing, or if half of the workers, woken for other work,
-                                 * still search.
+                                 * us (on one processor: two looks). This time is shorter if the
+                                 * worker's recent searches found nothing, or if half of the workers
+                                 * were woken for other work and still search.
                                  * Exceptions, with any value: if a thread outside has just run a
-                                 * task in its wait, a worker looks only once. If this happens again
-                                 * within 60 us, and spin_ns is 0 or at least 60 us, one worker
-                                 * looks for 60 us. (How long a thread outside looks: WAITING) */
+                                 * task in its wait, a worker looks only once. If a thread outside
+                                 * runs another task within 60 us, and spin_ns is 0 or at least 60
+                                 * us, one worker looks for 60 us. (WAITING in >>guide says how long
+                                 * a thread outside looks.) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
@@ -1541,7 +1544,8 @@ typedef struct wsq_config {
                                  * most 15 bytes, so a longer name is cut; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
-    const wsq_topology *topology;   /* copied; NULL: Linux's; elsewhere all workers are near */
+    const wsq_topology *topology;   /* copied; NULL: on Linux the system says which workers are near
+                                     * each other; elsewhere all workers count as near */
     const wsq_driver *driver;       /* copied; NULL: idle threads wait for nothing but work */
     bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
                                      * every spawn, wake, run and end then takes one lock */
@@ -1614,7 +1618,8 @@ typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* written before the spawn; called when the task is cancelled */
     struct wsq_task *next;  /* the next task of a chain; the thread that builds the chain writes */
-    wsqi_aptr pool;         /* its wsq_pool, or 1 + its group's address; the spawn writes */
+    wsqi_aptr pool;         /* the task's wsq_pool, or 1 + its group's address; wsq_task_set_group
+                             * and the spawn write */
     wsqi_aptr after;        /* the list of edges to its successors, newest first; see >>after */
     wsqi_a32 state;         /* any thread writes, mostly by read-modify-write; see >>task */
     wsqi_a32 flags;         /* the spawning thread, or the task itself, writes: WSQI_FLAG_* */
@@ -1627,7 +1632,7 @@ typedef struct wsqi_link { struct wsqi_link *next, *prev; } wsqi_link;
  * set. The memory may go when the timer has woken the task or wsq_timer_cancel has returned. The
  * members are for the scheduler. */
 typedef struct wsq_timer {
-    wsqi_aptr timers; /* set in this wsqi_timers; 1 + its address: it has fired; NULL: neither */
+    wsqi_aptr timers; /* set: the lists that hold the timer; fired: 1 + their address; else NULL */
     wsqi_link link;   /* the lock in `timers` guards this and the members below */
     uint64_t at;      /* when the timer is due, in ns of the clock */
     wsq_task *task;   /* the task that it wakes */
@@ -1654,7 +1659,7 @@ typedef struct wsq_group {
     wsqi_a64 word;
     char apart[WSQ_CACHELINE]; /* padding instead of alignment, so a group may come from malloc */
     /* the members below are read by every task, and rarely written */
-    wsqi_a32 cancelled; /* 0: no; 1: cancelled; WSQI_GROUP_BELOW: the parent's `cancelled` counts */
+    wsqi_a32 cancelled; /* 0: no; 1: cancelled; WSQI_GROUP_BELOW: cancelled if `parent` is */
     wsqi_a32 error;     /* the first error; 0: none */
     wsqi_aptr then;     /* tasks that start when the group is done, linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
@@ -1680,7 +1685,7 @@ typedef struct wsq_node {
     struct wsq_node *next; /* the next node of the graph */
     struct wsq_node *next_start; /* the next node without predecessors */
     uint32_t predecessors; /* how many predecessors the node has */
-    wsqi_a32 left;         /* how many predecessors are not done; the thread that ends one writes */
+    wsqi_a32 left;         /* predecessors not done; the thread that ends a predecessor writes */
 } wsq_node;
 
 /* A function, because gcc's -Wstrict-aliasing=1 warns if a macro casts `member - offset`. */
@@ -1701,7 +1706,7 @@ typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
 typedef struct wsq_job {
     wsq_job_fn fn;  /* wsq_fork writes */
     wsqi_a32 done;  /* a WSQI_JOB_* value, once the job is published; see >>forkjoin */
-    wsqi_a32 thief; /* 1 + index of the worker that took the job; a hint for the join */
+    wsqi_a32 thief; /* 1 + index of the worker that took the job; a hint: the join looks there */
 } wsq_job;
 
 /* How wsq_reduce computes its result. Several threads call these functions at the same time, each
@@ -1717,7 +1722,7 @@ typedef struct wsq_reducer {
     /* This adds *right, which comes from later elements, to *left. It must be associative. It need
      * not be commutative: the order of the elements is kept. */
     void (*combine)(void *left, const void *right, void *arg);
-    void *arg; /* the last argument of all three */
+    void *arg; /* the last argument of all three functions */
     /* true: the result repeats bit by bit, also where `combine` is not quite associative (a sum of
      * floating-point numbers). The pieces, and the order in which they are combined, depend on
      * begin, end and grain only: not on the workers, nor on what is stolen. */
@@ -1748,8 +1753,8 @@ WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);
 WSQ_API void *wsq_ring_pop(wsq_ring *self);
 
 /* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items go to `out`, which
- * must have room for them, the oldest of them first. This returns their number. If the ring is not
- * full, or a thief is copying from it, this returns 0 and changes nothing. */
+ * must have room for them. The oldest item comes first. This returns the number of items. If the
+ * ring is not full, or a thief is copying from it, this returns 0 and changes nothing. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
 
 /* The owner of `self` takes the older half of the victim's items, rounded up, as far as there is
@@ -1776,7 +1781,7 @@ WSQ_API void wsq_deque_fini(wsq_deque *deque);
 
 /* The owner appends an item, which must not be NULL. A full deque doubles its array; the old one is
  * kept until wsq_deque_fini, for thieves that still read it.
- * WSQ_ERR_MEMORY: it cannot grow, and nothing has changed. */
+ * WSQ_ERR_MEMORY: the deque cannot grow, and nothing has changed. */
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item);
 
 /* The owner takes the newest item. The result is NULL if the deque is empty. */
@@ -1821,7 +1826,7 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
  * WSQ_ERR_INVALID: `out` is NULL, or a member of the config is out of its range or contradicts
  * another (caller_runs and lend_only), or an allocator, topology or driver lacks a function.
  * WSQ_ERR_MEMORY: there is no memory for the pool.
- * WSQ_ERR_THREAD: the system did not start all threads, or stack_size is too small for it. */
+ * WSQ_ERR_THREAD: the system did not start all threads, or finds stack_size too small. */
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 
 /* This closes the pool and ends the work that is left as `mode` says. From now on spawns from
@@ -1896,16 +1901,16 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
 /* This writes to `file` what the pool does, for a person to read: what each worker does and has
  * queued, how long the lanes are, which threads wait for what, which timers are set. With
  * wsq_config.list_tasks it also writes a line for each task that is spawned and not done (at most
- * 1000): whether it runs, waits for a wake, is held back by others or is queued, since when, and
- * its function, with the name that wsq_hooks gives it. A task that is inside a wait is listed as
- * running; a line "wait" says what its worker waits for. This is how you find a forgotten wake.
- * Without list_tasks the pool knows only how many tasks there are: their memory is the caller's.
- * Any thread may call this, inside a task too, while the pool works or is stopping. A hook or a
- * signal handler must not call it. The pool goes on meanwhile: each line was true at some moment of
- * the call, and two lines may contradict each other. This reads no task's memory, so an address may
- * belong to a task that has ended since. A plus after a length means that more tasks were just
- * pushed, and are not counted yet. The pool's locks are taken one after the other, and none is held
- * while this writes. */
+ * 1000). The line says whether the task runs, waits for a wake, is held back by predecessors or is
+ * queued, and since when. It also has the task's function, with the name that wsq_hooks gives the
+ * function. A task that is inside a wait is listed as running; a line "wait" says what its worker
+ * waits for. This list helps you to find a forgotten wake. Without list_tasks the pool knows only
+ * the number of its tasks, because their memory is the caller's. Any thread may call this, inside a
+ * task too, while the pool works or is stopping. A hook or a signal handler must not call it. The
+ * pool goes on meanwhile: each line was true at some moment of the call, and two lines may
+ * contradict each other. This reads no task's memory, so an address may belong to a task that has
+ * ended since. A plus after a length means that more tasks were just pushed, and are not counted
+ * yet. The pool's locks are taken one after the other, and none is held while this writes. */
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
 /* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
