@@ -4260,7 +4260,7 @@ typedef struct wsqi_timers {
 /* The threads on duty, which may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
-    wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
+    wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
 } wsqi_duty;
 
 /* A seat for one thread that seeks a permit; see wsqi_permit_seek. */
@@ -4282,7 +4282,7 @@ typedef struct wsqi_places {
 struct wsq_pool {
     const char *copy; /* &wsqi_copy of the copy of wsq that made the pool; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
-    unsigned workers, guest_base, words; /* guest_base: first guest's index; words in a bitmap */
+    unsigned workers, guest_base, words; /* guest_base: first guest's index; words: per bitmap */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     uint32_t spin_rounds; /* how many rounds of looks a search has, if spin_ns is 0 */
@@ -4291,7 +4291,7 @@ struct wsq_pool {
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
-    wsq_config config; /* the caller's, with the defaults filled in */
+    wsq_config config; /* wsq_pool_create's argument, with the defaults filled in */
     wsq_allocator allocator;
     wsq_hooks hooks;
     wsq_driver driver; /* if config.driver is not NULL */
@@ -4385,7 +4385,7 @@ static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
 /* How many blocks a pool has room for: twice WSQ_GUESTS are for guests. */
 static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->guest_base + 2 * (WSQ_GUESTS); }
 
-/* How many workers and stand-ins have a block. These blocks have the lowest indexes, and queues. */
+/* How many workers and stand-ins have a block. These blocks have queues, and the lowest indexes. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
     /* B1: this thread sees that the blocks counted here are filled. Pairs with B2. */
     return wsqi_load_acq(&pool->threads_made);
@@ -4597,7 +4597,8 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline bool wsqi_is_marked(const void *item) { return ((uintptr_t)item & 1) != 0; }
 
-/* Marks a task as alone in `incoming`, by its address + 2. wsqi_lane_push stores this there. */
+/* The item of a lone task, which was pushed into an empty `incoming`: the task's address + 2. While
+ * `incoming` holds this item, the task is alone there. */
 static inline void *wsqi_lone(wsq_task *task) { return (char *)task + 2; }
 
 /* The task of an item: marked, lone or plain. */
@@ -4699,7 +4700,8 @@ static inline uint32_t wsqi_thread_hash(void) {
     return (uint32_t)(wsqi_hash(wsqi_thread_key()) >> 32);
 }
 
-/* The global queue's lane for the calling thread: always the same, so its tasks stay in order. */
+/* The calling thread's lane of the global queue. It is always the same lane, so the tasks that the
+ * thread puts there stay in order. */
 static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
     return wsqi_share(pool, wsqi_thread_hash());
@@ -4862,9 +4864,10 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
-/* Makes waiting threads look again: those that wait for the object at address `key`, or all if that
- * is NULL. workers: only workers and stand-ins, because guests, helpers and threads outside cannot
- * use a permit that sleeps. Any thread may call this, and the object may no longer exist. */
+/* Makes waiting threads look again: those that wait for the object at address `key`, or all if
+ * `key` is NULL. workers: the call offers a permit that sleeps. Then only workers and stand-ins
+ * look, because guests, helpers and threads outside cannot use the permit. Any thread may call
+ * this, and the object may no longer exist. */
 static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
@@ -4980,16 +4983,16 @@ static void wsqi_woke(wsq_pool *pool) {
 /* The thread goes on duty: now it may run or cancel tasks. (If it already was, it counts twice.) */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
-    wsqi_fence_rmw(); /* P4: this thread sees the stop, or the shutdown sees the thread on duty */
+    wsqi_fence_rmw(); /* P4: this thread sees the stop, or the shutdown sees this thread on duty */
     wsqi_woke(pool);
 }
 
 /* The thread goes off duty. If the pool is over, the last one on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: a thread that sees this one off duty sees what this one's tasks and cleanups did. Pairs
-     * with P5. */
+    /* P6: a thread that sees this thread off duty sees what the tasks and cleanups of this thread
+     * did. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_fence_rmw(); /* P4: this thread sees the stop, or the shutdown sees the thread off duty */
+    wsqi_fence_rmw(); /* P4: this thread sees the stop, or the shutdown sees this thread off duty */
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_check_still(pool, false);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
@@ -5154,8 +5157,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 /* Calls all waiting workers if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
  * then takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is
- * 0, this function calls only when one permit too many sleeps. If more do, no waiting thread took
- * the first of them, so none would take another.) */
+ * 0, this function calls only when exactly one permit too many sleeps. If two or more do, no
+ * waiting thread took the first of them, so none would take another.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_started(pool) != pool->guest_base) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
@@ -5177,8 +5180,8 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
 
 /* Sets JOINED: from here on producers may ask the caller for its permit. The caller is about to
  * sleep with that permit in a join. It has set its bit in `joiners`, and passed a full barrier. (A
- * joiner without a permit must not set JOINED. If it is called, it calls the other joiners. Several
- * of these would call each other without end.) */
+ * joiner without a permit must not set JOINED: when it is called, it calls all joiners if JOINED is
+ * set. So two joiners without a permit could call each other without end.) */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     /* I8: either a producer sees JOINED in S, or this thread sees the producer's task. Otherwise
@@ -5188,13 +5191,13 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 }
 
 /* If JOINED is set, clears JOINED, and calls all joiners. A joiner that sleeps again with a permit
- * sets JOINED again. If a joiner that has no permit is called, it uses this function, because the
- * call may have been for a permit. wsqi_joiner_ask uses it if no joiner has its bit set. */
+ * sets JOINED again. A called joiner that has no permit uses this function, because the call may
+ * have been for a permit. wsqi_joiner_ask uses this function if no joiner has its bit set. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: this thread sees the bit of each joiner that has set JOINED. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
     /* I6: either this thread sees a joiner's bit, and calls the joiner, or the joiner sees that
-     * JOINED is gone. Then the joiner sets JOINED again, and its own look finds the task. */
+     * JOINED is gone. Then the joiner sets JOINED again, and its own look finds the queued task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
         /* I3: this thread sees what each joiner did before it set its bit. Pairs with I5. */
@@ -5292,9 +5295,9 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
-     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If it has none, a
-     * searcher sets the traps again, or, if S counts no searcher, the owner does. (A joiner that is
-     * awake does not count as free, but it sets the traps before it sleeps.) */
+     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If the owner has no
+     * job, the traps are set again: by a searcher or, if S counts no searcher, by the owner. (A
+     * joiner that is awake does not count as free, but it sets the traps before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -5402,9 +5405,10 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     bool wakes = wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
-    /* Each worker in a parallel loop publishes one job at a time, and the searchers may take jobs
-     * of other workers. So if fewer than half of the awake threads search, the number of searchers
-     * is added to `amount`. Then one sleeper is woken for each job of `worker`. */
+    /* wsqi_wake_some stops when S counts `amount` searchers. But each worker in a parallel loop
+     * publishes one job at a time, and the present searchers may take jobs of other workers. So if
+     * fewer than half of the awake threads search, the number of searchers is added to `amount`.
+     * Then one sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. If S counts a searcher, no joiner is called: the
@@ -5428,7 +5432,7 @@ enum { WSQI_LOOKS = 16 };
  * caller without a queue does not know how long tasks take, so the result is `amount`. (One sleeper
  * is enough for progress: it wakes others, so an unexpectedly long task delays no other task.) If
  * tasks are left although many threads are awake, the tasks probably take longer than expected, so
- * the caller wakes more. Otherwise 64 sleepers would be woken one after the other. */
+ * the caller wakes more sleepers. Without this rule, 64 sleepers would be woken one by one. */
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
@@ -5448,7 +5452,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     amount = wsqi_worth_waking(pool, amount);
     /* wsqi_wake_some stops when S counts `amount` searchers. If one sleeper is worth a wake-up, a
      * present searcher will do in its place. If several are, all are woken: the present searchers
-     * may take other tasks, so their number is added. */
+     * may take other tasks, so the number of searchers is added to `amount`. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, 0, amount)) return true;
     wsqi_thread_want(pool);
