@@ -5581,8 +5581,8 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
 
 /* Returns when the watcher must look next (WSQI_NEVER: there is nothing to watch). If no slot is
  * full, and no driver is free, the watcher notes in pool->watcher that it waits only for a timer.
- * Then a thread that fills a slot, or leaves the driver, wakes it. If a timer is due, and no permit
- * sleeps, it asks a joiner for one. */
+ * Then a thread that fills a slot, or leaves the driver, wakes the watcher. If a timer is due, and
+ * no permit sleeps, the watcher asks a joiner for a permit. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5689,9 +5689,9 @@ static void wsqi_wake_self(wsqi_worker *self) {
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL, 0);
-    else /* This thread and its waker have each taken an idle thread out of S. This puts one back.
-          * Relaxed: a producer that reads S before this addition sees this thread counted there as
-          * a searcher, and this thread will look. */
+    else /* This thread and its waker have each taken an idle thread out of S. This addition puts
+          * one back. Relaxed: a producer that reads S before the addition sees this thread counted
+          * there as a searcher, and this thread will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
@@ -5726,9 +5726,9 @@ static void wsqi_watch_end(wsqi_worker *self) {
     self->robs_slots = false; /* no permit sleeps, so this thread may not rob */
 }
 
-/* The owner is idle, and its park_timeout_ns is up. It wakes itself if a wake-up was lost: if at
- * two time-outs in a row a task is queued, a permit sleeps, and no thread searches. (At the first
- * time-out the task's producer may be about to notify.) */
+/* The owner is idle, and its park_timeout_ns is up. If at two time-outs in a row a task is queued,
+ * a permit sleeps, and no thread searches, a wake-up was lost. Then the owner wakes itself. (At the
+ * first time-out the task's producer may be about to notify.) */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -5751,8 +5751,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    /* A watcher whose time is up looks before it sleeps. Otherwise a driver that always has events
-     * (see the return below) would keep the watcher from ever looking. */
+    /* A watcher whose time is up looks before it sleeps. Otherwise, with a driver that always has
+     * events, each sleep would end at the first return below, and the watcher would never look. */
     if (!watching || wsqi_clock_ns() < until)
         wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->driving == WSQI_DRIVING_EVENTS || !wsqi_asleep(self)) return watching;
@@ -5793,8 +5793,8 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 }
 
 /* If tasks take at least this long on average, a worker that wakes a task notifies. Otherwise the
- * woken task would wait until the running task ends. A sleeping thread wakes up in 5 us, so it
- * would often have been sooner. A guess. */
+ * woken task would wait until the running task ends. Often that takes longer than the 5 us in which
+ * a sleeping thread wakes up. A guess. */
 #define WSQI_SLOT_NS 3000u
 
 /* Sets wake_slot to lifo_cap, or to 0 if the owner has no permit, tasks take long, or a hook hears
@@ -5844,8 +5844,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8: either a producer sees this sleeper in S, or this thread's look below sees the work. I10:
-     * the same for a slot's owner and a full slot. P6: a shutdown sees what this sleeper queued. */
+    /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or this thread's looks
+     * below see the work or the full slot. P6: a shutdown sees what this sleeper queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);
@@ -5853,15 +5853,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         self->use = WSQI_USE_COMMON;
         /* B7: a thread that sees the lower `coming` sees this thread in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this thread sees a permit that is given back now, or the giver sees the lower
-         * `coming`. Otherwise the giver counts this thread twice, and starts no stand-in. */
+        /* I8: either this thread sees a permit given back now, or the giver sees the lower
+         * `coming`. If not, the giver counts this thread there and in S, and starts no stand-in. */
         wsqi_fence_rmw();
         (void)wsqi_thread_ready(pool, 0);
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
-    /* These two precede wsqi_pass_on, which would wake a thread if a needed watcher is missing. */
+    /* These two calls precede wsqi_pass_on, which wakes a thread if a needed watcher is missing. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5869,8 +5869,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* a permit sleeps, or JOINED */
-        /* P4: this thread sees the pool stop, or the shutdown sees this sleeper. And after this, a
-         * thread that forks its first job sees traps set by wsqi_pass_on, and publishes the job. */
+        /* P4: this thread sees the stop, or the shutdown sees this sleeper. A thread that forks its
+         * first job after this barrier sees traps set by wsqi_pass_on, and publishes the job. */
         wsqi_fence_sc();
         wsqi_check_still(pool, false);
     }
@@ -5885,11 +5885,11 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* If the pool is over, the thread's bit may still be set, and S may count it: undo both. */
+    /* If the pool is over, this thread may still have its bit set, and count in S: undo both. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    /* P4: this thread sees the stop, or the shutdown sees it awake. I6: for wsqi_notify_tasks. */
+    /* P4: this thread sees the stop, or the shutdown sees it awake. wsqi_notify_tasks needs I6. */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
@@ -5981,11 +5981,11 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
 
 /* Moves the tasks of the owner's slot and queue to the global queue, in order, because the owner
  * has no permit from here on. Marked tasks came from the global queue, and go to its front, so that
- * no later task overtakes them. Tasks that were spawned or woken here go to its end: at its front,
- * a series of tasks that spawn others and block could keep older tasks waiting without end. But if
- * the queue is long, it stays in place, unless the owner is a lent thread that leaves. Others then
- * steal from it in searches and turns (wsqi_take_stuck). (Only WSQ_LIFO pools have long queues, and
- * they have no slots.) True: the caller must notify. */
+ * no later task overtakes them. Tasks that were spawned or woken here go to its end: if they went
+ * to the front, a series of tasks that spawn others and block could keep older tasks waiting
+ * without end. But if the owner's queue is long, its tasks stay there, unless the owner is a lent
+ * thread that leaves. Other threads then steal them in searches and turns (wsqi_take_stuck). (Only
+ * WSQ_LIFO pools have long queues, and they have no slots.) True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     self->lifo_left = 0;
@@ -6374,8 +6374,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     if (pinned) {
         /* Wakes the task's worker. (In a caller_runs pool worker 0 sleeps for all workers.) */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
-        /* P4: either this thread sees that the pool is over (wsqi_check_over), or the last sweep
-         * sees the task. Otherwise the task would never be cancelled. */
+        /* P4: either this thread sees that the pool is over (wsqi_check_over), or the last call of
+         * wsqi_sweep sees the task. Otherwise the task would never be cancelled. */
         wsqi_fence_rmw();
     } else {
         wsqi_notify_rmw(pool);
@@ -6422,8 +6422,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* Opens a done task's `after` for new edges. The caller has claimed the task, or poisoned it. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: an acquire before this has made CLOSED visible: in a spawn T6; before a call of
-     * wsqi_task_poison E4 or, in a graph, K4. No other thread changes CLOSED, so no
+    /* Relaxed: this thread has seen CLOSED by an earlier acquire. In a spawn this is T6; before a
+     * call of wsqi_task_poison it is E4 or, in a graph, K4. No other thread changes CLOSED, so no
      * compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
@@ -6831,9 +6831,9 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
  * lists + 1. Then its task is woken (wsqi_task_notify). Returns the task if the caller must queue
- * it. If the caller need not, the task may already run and free the timer, so this function does
- * not use the timer any more. (A cancel that reads the mark first locks the lists, so it does not
- * return during this function.) */
+ * it. Otherwise the woken task may already run and free the timer, so this function does not use
+ * the timer any more. (A cancel that reads the mark locks the lists before it returns, so it does
+ * not return during this function.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6939,7 +6939,8 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         *where = wsqi_load_hint(&timer->timers);
         wsqi_timers *timers = wsqi_timers_of(*where);
         uintptr_t offset = (uintptr_t)timers - (uintptr_t)pool->timers;
-        /* A timer that fired in a pool which is gone may point into the middle of these lists. */
+        /* A timer that fired in a pool which is gone still points to that pool's lists. Their
+         * memory may be in use again: the address may lie in the middle of this pool's lists. */
         bool here = offset < pool->workers * sizeof *timers && offset % sizeof *timers == 0;
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
@@ -7055,7 +7056,8 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
         /* T1, W3: a done task's result, or a spawned task's pool, is visible. Pairs with T2, T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
-        /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
+        /* Relaxed: the thread that ends the task sees an edge by E5, and a waiting thread by the
+         * bucket's lock. Failure: retried. */
         if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
     }
 }
