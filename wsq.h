@@ -9235,9 +9235,10 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
 /* While it has a permit, a helper runs the awaited task once, or tasks of the awaited group. These
  * may spawn others for ever, and other tasks may wait for the permit. So the helper stops after
  * WSQI_HELP_NS. To save time it reads the clock only after 1, 2, 4, 8 tasks and so on, and after
- * each 256. (Stopping after 256 tasks left the rest to a worker, which other programs may keep from
- * running: a graph of 1,000 empty nodes took 3 ms beside a busy process on each processor, instead
- * of 0.2. And 256 tasks of 2 ms kept an older task waiting for 0.5 s.) */
+ * each 256. (Rejected: to stop after 256 tasks. The rest was left to a worker, and other programs
+ * may keep that worker from running: beside a busy process on each processor, a graph of 1,000
+ * empty nodes took 3 ms instead of 0.2. And 256 tasks of 2 ms kept an older task waiting for
+ * 0.5 s.) */
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     uint64_t until = 0;
@@ -9262,12 +9263,12 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
 
 /* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
  * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a guest's block. If
- * one of these tasks waits in turn, the thread helps in that wait, too. No thread helps in a
- * WSQ_LIFO pool or in one without own threads, nor if tasks may need what only the pool's own
- * threads have: a larger stack, or what a START hook has set up. pool->helped says all that.
- * (Rejected: a thread that has waited for single tasks 16 times wakes no worker when it spawns. If
- * it then did not wait for a task, the task lay beside idle workers for 0.5 ms. Also rejected: to
- * turn pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
+ * one of these tasks waits in turn, the thread helps in that wait, too. pool->helped is false in a
+ * pool where no thread may help: in a WSQ_LIFO pool; in a pool without own threads; and if tasks
+ * may need something that only the pool's own threads have: a larger stack, or the work of a START
+ * hook. (Rejected: to wake no worker for the spawns of a thread that has waited for single tasks 16
+ * times. If the thread then did not wait for a task, the task lay beside idle workers for 0.5 ms.
+ * Also rejected: to turn pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -9641,7 +9642,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
 /* Wakes a second thread, if S counts one searcher, which may still be waking up, and all other
  * permits sleep. A thread outside calls this after a wsq_go, if its lane's `incoming` held another
  * task already. So two threads wake up at the same time, not one after the other. Other spawns do
- * not call this, because their thread often waits for the task, and then runs it itself. */
+ * not call this, because the spawning thread often waits for the task, and then runs it itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
@@ -9682,8 +9683,9 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* The future is freed before `go` runs, so that a wsq_go in `go` can use it again. But a hook
-     * for TASK_END gets the future's address: if there is one, the future is freed after `go`. */
+    /* The future is freed before `go` runs, so that a wsq_go in `go` can use it again. But if the
+     * pool has a hook for TASK_END, that hook gets the future's address. In this case the future is
+     * freed after `go`. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
     /* A wsq_submit in `go` may get this future again, and `go` may wait for it. Then
      * wsqi_task_below must not say that the future runs, so from here on the frame has no task. */
@@ -9725,7 +9727,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
 /* The owner, in the middle of a task, calls the function of a future that it has claimed. No thread
- * waits for the future, but wsq_future_then may have named a task that starts at its end. */
+ * waits for the future, but wsq_future_then may have named a task that starts when the future
+ * ends. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
@@ -9741,14 +9744,15 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 
 /* Claims the future for a worker in wsq_future_get, and calls the future's function. False: another
  * thread has claimed it. If the next entry of the worker's queue may be the future's, the worker
- * first tries to take that entry out. *whole returns true if it took the entry, and its claim
- * succeeded: then only the handle refers to the future. */
+ * first tries to take that entry out. *whole returns true if the worker took the entry and also
+ * claimed the future: then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     if (left == 1 || wsq_deque_length(&self->deque) != 0) {
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        /* If the slot's task has moved to the queue, it went behind the future there. The future's
-         * push has notified already, so this thread does not. */
+        /* wsqi_take_back may have moved the slot's task into the queue, behind the future. If the
+         * worker took the future, it does not notify for that task, because the push of the future
+         * has notified already. */
         if (*whole) {
             bool ours = wsqi_future_claim(future, true); /* false: a thread has cancelled it */
             if (ours) wsqi_future_call(self, future);
@@ -9921,7 +9925,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
 static bool wsqi_unpublish(wsqi_worker *self) {
     uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
-        /* Relaxed: no other thread has had the job. Failure: a thief took one. */
+        /* Relaxed: no other thread has had the job. Failure: a thief took a job, maybe this one. */
         uint64_t next = wsqi_range_pack(wsqi_range_bottom(range) - 1, wsqi_range_top(range));
         if (wsqi_cas_rlx(&self->range, &range, next)) return true;
     }
@@ -9954,12 +9958,12 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* Sleeps in a join until its stolen job is done, or until another thread calls this thread. help:
- * this thread may run other jobs, so it may be called for a job, or for its permit. asked: it was
- * called before, and then found no job. Perhaps the watcher called it for a full slot or a timer.
- * This thread gives its permit back before it sleeps if it may not run other jobs, if a task is
- * queued, if the watcher waits for a permit, or, after an earlier call (asked), if a slot is full
- * or a timer is set. Returns the next value of `asked`: true if a call ended the sleep, or if
- * `asked` was true and this thread did not sleep, so that the earlier call is not answered yet. */
+ * this thread may run other jobs, so others may call it for a job, or for its permit. asked: others
+ * called this thread before, and it found no job; perhaps the watcher called it for a full slot or
+ * a timer. Before it sleeps, this thread gives its permit back in each of four cases: it may not
+ * run other jobs; a task is queued; the watcher waits for a permit; `asked` is true, and a slot is
+ * full or a timer is set. Returns the next value of `asked`: true if a call ended the sleep; also
+ * true if `asked` was true and this thread did not sleep: the earlier call is not answered yet. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9984,8 +9988,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
      * barrier is J7's or, if JOINED was not set, the one in wsqi_joiner_mark.) */
     due = due || (wsqi_load_fenced(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0;
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-    /* A guest has no permit that others could use. But if a guest may not run other jobs, it is not
-     * at work while it sleeps, so S stops counting it as at work. */
+    /* A guest has no permit that others could use, so it gives nothing back for a task. But a guest
+     * that may not run other jobs is not at work while it sleeps. So `gives` is true for it, and S
+     * stops counting it as at work. */
     wait.gives = !help || (wanted && !guest);
     while (sleeps) {
         wsqi_wait_listen(&wait);
@@ -10006,9 +10011,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     return called || asked;
 }
 
-/* A thread in a join was called, for a job or for its permit. Is there a job that it can run? Then
- * it keeps its permit for that job. If tasks are queued, too, it notifies: another thread then runs
- * the tasks, with a permit that sleeps or that another joiner gives. */
+/* A thread in a join was called, for a job or for its permit. If there is a job that it can run, it
+ * keeps its permit for that job, and this returns true. If tasks are queued, too, it notifies:
+ * another thread then runs the tasks, with a permit that sleeps or that another joiner gives. */
 static bool wsqi_join_called(wsqi_worker *self) {
     /* I6: either this thread sees a sleeper in S, or the sleeper's last look finds the tasks. */
     wsqi_fence_sc();
@@ -10040,7 +10045,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             wsqi_backoff(idle_rounds++, job);
         } else {
             asked = wsqi_join_sleep(self, job, help, asked);
-            idle_rounds = (idle_rounds | 3) + 1; /* so the next round has a wsqi_steal_pass */
+            idle_rounds = (idle_rounds | 3) + 1; /* so wsqi_help then visits others, too */
         }
     }
     /* This thread was called for work, but its join is over. So another thread is woken instead. */
@@ -10174,9 +10179,9 @@ WSQ_API int wsq_worker_self(void) {
 
 /* The last elements of a range may be heavy after many light ones. So a loop that has worked for
  * more than WSQI_WORTH_NS / 2 runs its last WSQI_LAST elements one by one. If a thief wants work,
- * the loop reads the clock after each of them. A loop that has worked for less time does the same
- * only if its grain is WSQI_MANY or more (then the elements before were many and light). And it
- * reads the clock only after every third element. */
+ * the loop reads the clock after each of them. A loop that has worked for less time runs them one
+ * by one only if its grain is WSQI_MANY or more: then the elements before were many and light. That
+ * loop reads the clock only after every third element. */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -10195,9 +10200,9 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, a step is at most a quarter of the rest, where the last WSQI_LAST elements do not count. (If
- * it stayed an eighth, `stencil` of bench/users would take longer. If it were half of the rest, one
- * thread might run half of many heavy elements.) */
+ * 2, a step is at most a quarter of the rest without its last WSQI_LAST elements. (If the limit
+ * stayed an eighth, `stencil` of bench/users would take longer. If the limit were half of the rest,
+ * one thread might run half of many heavy elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
@@ -10296,10 +10301,10 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 
 /* Shall half of this range become public before a thief asks for it? If a grain was given: no. If
  * the range's time is known: yes if an element takes longer than WSQI_HEAVY_NS. If the time is not
- * known: yes if more threads are free than self has public jobs, and the range is half of a longer
- * one (then worked_ns is not 0). Without a known time, the loop cut the longer range only because a
- * thief asked for work. The number of free threads is that of the searchers and sleeping permits,
- * less that of the guests at work (wsqi_active). */
+ * known, two things must be true. First, the range is half of a longer range (worked_ns is not 0):
+ * then a thief asked for work before the loop's first cut. Second, more threads are free than this
+ * worker has public jobs. The free threads are as many as the searchers and sleeping permits, less
+ * the guests at work (wsqi_active). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -10310,8 +10315,8 @@ static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
- * half. If no thief took the upper half, runs that, too, and both halves add to one partial result,
- * unless wsq_reducer.fixed is set. False: no memory, and nothing ran. */
+ * half. If no thief took the upper half, runs that, too. Then both halves add to one partial
+ * result, unless wsq_reducer.fixed is set. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
@@ -10367,7 +10372,8 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    /* A half begins as if the thread had worked on it for WSQI_WORTH_NS already. */
+    /* A half begins as if the thread had worked on it for WSQI_WORTH_NS already. So wsqi_pace_set
+     * treats it as a loop that has worked long, and wsqi_heavy sees that it is a half. */
     pace.worked_ns = cut ? WSQI_WORTH_NS : 0;
     if (automatic && end - begin > 1) {
         wsqi_pace_set(&pace, begin, end);
@@ -10496,7 +10502,8 @@ static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     return true;
 }
 
-/* Frees the entry. Then adds those after it again, up to a free one, so that probing finds them. */
+/* Frees the entry. Then inserts the entries after it again, up to the next free entry: otherwise
+ * probing would stop at the freed entry, before it finds them. */
 static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *entry) {
     size_t hole = (size_t)(entry - listing->entries), mask = listing->capacity - 1;
     entry->task = NULL;
@@ -10586,7 +10593,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 /* One call of wsq_pool_dump. For each kind of line it reads each list under the list's lock, copies
- * at most `most` lines (the first by wsqi_listed_before), and then writes the copies. */
+ * at most `most` lines (those that come first in the order of wsqi_listed_before), and then writes
+ * the copies. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -10960,8 +10968,8 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
     /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
-     * If the caller is that thread (stopper), no call is needed, because the tasks' producers are
-     * about to notify, or to call the caller. */
+     * If this thread is itself the one in wsq_pool_shutdown (stopper), it calls no thread: the
+     * tasks' producers are about to notify, or to call this thread. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
@@ -11039,8 +11047,9 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
-/* Does nothing happen in the pool before a thread outside acts? That is so if all threads of the
- * pool sleep, no helper or guest runs a task or job, and no timer is set. */
+/* Does the pool wait for a thread outside? It does if all threads of the pool sleep, no helper or
+ * guest runs a task or job, and no timer is set. Then nothing happens unless a thread outside
+ * acts. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
     /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
@@ -11149,7 +11158,7 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->max_standins == WSQ_STANDINS_OFF || wsqi_own_threads(config) == 0)
         config->max_standins = 0;
     if (config->seed == 0) config->seed = wsqi_clock_ns();
-    /* A time-out as long as this counts as none, because the time now plus it could wrap. */
+    /* So long a time-out counts as none, because the present time plus the time-out could wrap. */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
     /* WSQ_SHARED and WSQ_LIFO have an order of their own, so their pools have no LIFO slots. */
@@ -11339,7 +11348,7 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     wsqi_worker *self = wsqi_block(pool, worker);
     uint32_t lease = wsqi_load_hint(&self->lease);
     /* Relaxed: this is only a request. Failure: the thread was dismissed before, or has left; the
-     * next thread in its place must not get the request. */
+     * next thread that takes its block must not get the request. */
     if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
         wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
         wsqi_unpark(&self->parker);
