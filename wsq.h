@@ -8128,8 +8128,9 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         bool counts = start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
         if (counts && !self->searching) wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
-        bool slots = round >= WSQI_SLOT_ROUNDS || self->tune.average_ns >= WSQI_SLOT_STEAL_NS;
-        wsqi_reach reach = slots ? WSQI_SLOTS : WSQI_TASKS;
+        wsqi_reach reach = WSQI_TASKS;
+        if (round >= WSQI_SLOT_ROUNDS || self->tune.average_ns >= WSQI_SLOT_STEAL_NS)
+            reach = WSQI_SLOTS;
         bool job = *task == NULL && wsqi_steal_pass(self, reach, from, task);
         if (round > 0 && (job || *task != NULL)) self->vain = 0;
         if (job) return true;
