@@ -2017,16 +2017,17 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether the task has
- * started. (Once the task has run and yielded, wsq_task_cancel no longer knows.) It costs two
- * atomic operations, 5 to 10 ns each: one in the spawn and one in the first run after it. The owner
- * of the task may call this, while the task is not spawned. */
+ * started. (Once the task has run and yielded, wsq_task_cancel no longer knows.) A revocable task
+ * costs two atomic operations, 5 to 10 ns each: one in the spawn and one in the first run after the
+ * spawn. The owner of the task may call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
 
 /* This puts the task into a group, before its spawn; NULL: into no group. From then on wsq_spawn,
  * wsq_spawn_on and wsq_spawn_batch spawn it as wsq_group_spawn does. A spawn into another pool than
- * the group's fails. The owner of the task may call this, while the task is not spawned.
- * wsq_group_spawn moves a task that has a group to the new group; a task without a group is in the
- * new one for that spawn only. wsq_group_then and wsq_future_then take a task out of its group. */
+ * the group's fails. The owner of the task may call this, while the task is not spawned. If a task
+ * has a group, wsq_group_spawn moves the task to the new group. If a task has no group,
+ * wsq_group_spawn puts the task into the new group for that spawn only. wsq_group_then and
+ * wsq_future_then take a task out of its group. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. Call it before `task` is spawned, once
@@ -2125,11 +2126,11 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
  * WSQ_ERR_MEMORY, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_go. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out);
 
-/* This sleeps until the future is done, stores what its function returned in *result (unless
- * `result` is NULL), and frees the future, except when it returns WSQ_ERR_FORKED or
- * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. A worker calls the function
- * here, if no thread has started it; otherwise the worker blocks, and another thread works in its
- * place. A thread outside may call the function here, too, in place of a worker that sleeps.
+/* This sleeps until the future is done. Then it stores what the future's function returned in
+ * *result (unless `result` is NULL), and frees the future. After WSQ_ERR_FORKED or WSQ_ERR_INVALID
+ * the future is not freed. Any thread that has the handle may call this, once. A worker calls the
+ * function here, if no thread has started it; otherwise the worker blocks, and another thread works
+ * in its place. A thread outside may call the function here, too, in place of a worker that sleeps.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
  * WSQ_ERR_INVALID: the future is NULL, or the caller is inside the future's function, or in the
  * driver's dispatch function.
@@ -2363,10 +2364,10 @@ typedef struct wsqi_front {
 #define WSQI_OPAQUE(pointer) ((void)0)
 #endif
 
-/* The slow paths: a thief wants work, the job is public, or the stack is full. They take the entry
- * and return the context by value, so that the context stays in a register. They do not take the
- * job: its address would occupy another register on the fast path. The lowest bit of the result of
- * wsqi_reclaim_slow is the answer of wsq_reclaim. */
+/* Fork and join call these slow paths if a thief wants work, the job is public, or the job stack is
+ * full. The slow paths take the entry and return the context by value, so that the context stays in
+ * a register. They do not take the job: its address would occupy another register on the fast path.
+ * The lowest bit of the result of wsqi_reclaim_slow is the answer of wsq_reclaim. */
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
@@ -2771,8 +2772,9 @@ static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return 0;
         uint64_t next = wsqi_head_pack(steal == real ? tail : steal, tail);
-        /* R6: a thread that sees the new head also sees this tail, or a later one. Failure:
-         * relaxed, the loop retries. */
+        /* R6: a thread that sees the new head also sees this tail, or a later one. With an older
+         * tail, its tail - head would underflow. Pairs with R5. Failure: relaxed, the loop
+         * retries. */
         if (wsqi_cas_rel(&self->head, &head, next)) return tail - real;
     }
 }
@@ -2795,8 +2797,8 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
     /* R1: a thief that reads this tail sees the items below it. The release of the head below does
-     * not ensure that: a thief that read the head before the spill can still succeed, because the
-     * spill stores the same head again. */
+     * not ensure that: a thief may have read the head before the spill. Its compare-and-swap can
+     * still succeed, because the spill stores the same head again. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. Otherwise two
      * thieves with the old tail, one after the other, could take items that have moved. Pairs with
@@ -2829,7 +2831,8 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: no thread sees the new head with a tail older than `end`. Failure: another thread won. */
+    /* R6: a thread that sees the new head also sees the tail `end`, or a later one. With an older
+     * tail, its tail - head could underflow. Pairs with R5. Failure: another thread won. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
@@ -3025,8 +3028,8 @@ static void wsqi_thread_join(wsqi_thread *thread) {
 }
 
 /* Counts the cores of the affinity mask, which covers one processor group of at most 64 cores. But
- * since Windows 11 a process whose mask has every core of its group runs in all groups, so for it
- * this counts the cores of all groups. (GetProcessDefaultCpuSetMasks exists since Windows 11.) */
+ * since Windows 11 a process runs in all groups if its mask has every core of its group. Then this
+ * counts the cores of all groups. (GetProcessDefaultCpuSetMasks exists since Windows 11.) */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -3407,8 +3410,8 @@ static void *wsqi_thread_main(void *arg) {
     return NULL;
 }
 
-/* Blocks signals in this thread, which is about to start a worker, because the worker gets the mask
- * of this thread. The host's signals are for the host's threads, so workers block all signals
+/* Blocks signals in this thread. The thread is about to start a worker, and the worker inherits the
+ * thread's signal mask. The host's signals are for the host's threads, so workers block all signals
  * except those of faults, SIGABRT and SIGPROF. */
 static void wsqi_signals_block(wsqi_sigset *former) {
     static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
@@ -3576,8 +3579,9 @@ static bool wsqi_cgroup_has_cpu(const char *rest) {
     return false;
 }
 
-/* Stores the path from a line "number:controllers:path" of /proc/self/cgroup. The line of version 1
- * with the controller "cpu" is preferred to the line of version 2, which is "0::path". */
+/* Stores the path from a line "number:controllers:path" of /proc/self/cgroup. Version 1 of control
+ * groups has a line with the controller "cpu"; version 2 has the line "0::path". If the file has
+ * both lines, this keeps the path of version 1. */
 static void wsqi_cgroup_line(const char *line, char *path) {
     const char *rest = strchr(line, ':'), *end = rest != NULL ? strchr(rest + 1, ':') : NULL;
     if (end == NULL || end[1] != '/') return;
@@ -3600,8 +3604,8 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             *end = 0;
             wsqi_cgroup_line(line, path);
         }
-        /* The last line may be incomplete, so it stays for the next read. If it fills `text`, the
-         * next read has no room, so it returns 0, and the loop ends. */
+        /* The last line may be incomplete, so it stays for the next read. If that line fills
+         * `text`, the next read has no room and returns 0, and the loop ends. */
         length = strlen(line);
         memmove(text, line, length + 1);
     }
@@ -3841,7 +3845,8 @@ static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
         for (int tries = held == 1 ? 1 : WSQI_LOCK_TRIES; tries > 0; tries--) {
             uint32_t free = 0;
-            /* M1: what the last holder wrote is visible. Pairs with M2. Failure: it is held. */
+            /* M1: this thread sees what the last holder wrote. Pairs with M2. Failure: another
+             * thread has locked the mutex. */
             if (wsqi_load_hint(mutex) == 0 && wsqi_cas_acq(mutex, &free, held)) return;
             wsqi_pause();
         }
@@ -4044,7 +4049,8 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * (tasks spawned by threads outside that use this lane), + 1 if closed */
+    wsqi_a64 outside; /* 2 * (tasks spawned by threads outside that use this lane), + 1 if the lane
+                       * is closed to tasks from outside */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, held mostly by consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
@@ -4119,12 +4125,13 @@ typedef struct wsqi_marks {
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
-    uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: times none */
+    uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: it times
+                     * none now */
     uint64_t run;   /* counters.run at `start` */
     bool oldest;     /* WSQ_LIFO: true if the last turn looked in the ring, so that the next one
                       * looks in the deque */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* this worker's ring tail at that look, or after its last theft, if later */
+    uint32_t tail;   /* this worker's ring tail at that look, or after its last theft since then */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
     uint32_t end;    /* the tail of the ring of `victim` at that look */
 } wsqi_turn;
@@ -4174,13 +4181,14 @@ struct wsqi_worker {
     wsqi_turn turn;       /* owner */
     uint32_t high; /* owner: 16 * the number of ended streaks of WSQ_HIGH tasks + the length of the
                     * current streak; see wsqi_take_urgent */
-    uint32_t lifo_left;   /* owner: tasks of its slot that may still run before one of its queue */
+    uint32_t lifo_left;   /* owner: how many more tasks of its slot may run before a task of its
+                           * queue comes first; see wsqi_slot_due */
     uint32_t help_depth;  /* owner: how many joins on its stack wait for a stolen job */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork for lack of job stack */
-    uintptr_t brief;      /* owner: the body of an earlier loop of few elements that took little
-                           * time, or 0; see wsqi_loop_run */
+    uintptr_t brief;      /* owner: the body of an earlier loop that had few elements and took
+                           * little time; 0: none; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner: its ring overflowed, so wsqi_order_keep is due; only in a pool
