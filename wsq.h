@@ -7468,7 +7468,8 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
+        /* wsqi_unclaim_one reads the former state here. */
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state);
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
@@ -7803,7 +7804,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    /* A guest that is in no job yet goes on duty for this one. Others are on duty already. */
+    /* A guest that is in no job goes on duty for this one. Other threads are on duty already. */
     bool guest = self->use == WSQI_USE_GUEST && !wsqi_is_in_job(self->pool);
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* a new frame, because the job is no part of the current task */
@@ -7942,8 +7943,9 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* The worker stops timing its tasks, mostly because it runs dry. If it has timed fewer than 16
- * tasks, it skips them in three of four cases, because reading the clock takes time, too. */
+/* The worker stops timing its tasks, mostly because it runs dry. Their time goes into the average
+ * time per task. But if the worker has timed fewer than 16 tasks, it leaves these out in three of
+ * four cases, because reading the clock takes time, too. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     bool timed = self->turn.start != 0 && (run >= 16 || wsq_random_next(&self->random) % 4 == 0);
@@ -8091,13 +8093,13 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 
 /* Steps 3 and 4 of FINDING WORK: looks at other workers for a while, and at the global queue once
  * more. True: a stolen job has run, so the caller looks again from the start. Otherwise *task
- * returns a task; or NULL, and then S counts the worker as a searcher. All threads share the cache
- * line of S. So the worker calls wsqi_search_begin, which counts it in S, late: when the first
- * looks have failed and S counts no other searcher, or when the whole search has failed. But if the
- * user has set a time (spin_ns), the worker calls wsqi_search_begin right after the first looks.
- * That function also calls the threads in wsq_pool_wait if no task is left, and those threads must
- * not wait until the search ends. If helpers took tasks since wsqi_linger last looked, the search
- * has at most one round. */
+ * returns a task; or NULL, and then S counts the worker as a searcher. wsqi_search_begin makes S
+ * count the worker. All threads share the cache line of S, so the worker calls that function late:
+ * when the first looks have failed and S counts no other searcher, or when the whole search has
+ * failed. But if the user has set a time (spin_ns), the worker calls it right after the first
+ * looks. The reason is that wsqi_search_begin also calls the threads in wsq_pool_wait if no task is
+ * left. Those threads must not wait until the search ends. If helpers took tasks since wsqi_linger
+ * last looked, the search has at most one round. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
@@ -8373,7 +8375,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        wsqi_pass_on(pool); /* for jobs, too: until now no permit was free for jobs */
+        /* Wakes threads for jobs, too: until now the guests at work needed all sleeping permits. */
+        wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
@@ -8561,13 +8564,14 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_MOST_NS 20000u
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
- * another task. That is so if, since the owner last looked, they took two tasks or more. It is also
- * so if they took one, and wsqi_linger last began, or saw a helper take a task, at most
- * WSQI_LINGER_NS ago (`lingered`). But the owner lingers only if the pool has no driver, no other
- * worker lingers, there are two processors or more and at least one for each worker, and spin_ns is
- * 0 or a time (not WSQ_SPIN_OFF) of at least WSQI_LINGER_NS. (Rejected: to linger on one processor,
- * too. There a woken thread preempts its waker, but a thread that lingers, and yields, gets the
- * processor only when the running thread's time slice ends. bench/README has figures.) */
+ * another task. The owner expects this if helpers took two tasks or more since it last looked. If
+ * they took one, the owner expects it only for WSQI_LINGER_NS after `lingered`: the time when
+ * wsqi_linger last began, or last saw that a helper had taken a task. The owner lingers only if the
+ * pool has no driver, and no other worker lingers. There must be two processors or more, and at
+ * least one for each worker. And spin_ns must be 0, or a time (not WSQ_SPIN_OFF) of at least
+ * WSQI_LINGER_NS. (Rejected: to linger on one processor, too. There a woken thread preempts its
+ * waker, but a thread that lingers, and yields, gets the processor only when the running thread's
+ * time slice ends. bench/README has figures.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
@@ -8646,7 +8650,7 @@ static void wsqi_serve(void *block) {
     wsq_pool *pool = self->pool;
     wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* from here on S counts it as idle */
+    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* now S counts this thread as idle */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
@@ -8775,7 +8779,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        if (block->use == WSQI_USE_GUEST) { /* a guest has no queue, and only counts as at work */
+        if (block->use == WSQI_USE_GUEST) { /* a guest has no queue; S only counts it as at work */
             if (block->permit) wsqi_permit_give(block);
             continue;
         }
@@ -8784,7 +8788,8 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (queued) wsqi_notify(block->pool); /* others must run the block's tasks now */
         if (!block->permit) {
             bool lacks = block == keeper && !wsqi_thread_ready(block->pool, 0);
-            if (lacks && wsqi_permit_take(block)) given = false; /* no other thread could use it */
+            /* The block takes a sleeping permit that no other thread could use. */
+            if (lacks && wsqi_permit_take(block)) given = false;
         } else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
                  block != keeper) {
             wsqi_permit_give(block);
@@ -8938,9 +8943,10 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
  * time, and a spawn with its wait takes 40 us instead of 1. */
 #define WSQI_LOOK_NS 50000u
 
-/* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only a thread that
- * is in no pool looks, and a helper whose task waits; in a caller_runs pool no thread looks. If the
- * looks of four waits in a row were useless, only every 16th wait looks. */
+/* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only two kinds of
+ * threads look: a thread that is in no pool, and a helper that waits inside a task. In a
+ * caller_runs pool no thread looks. If the looks of four waits in a row were useless, only every
+ * 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
@@ -9007,7 +9013,8 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (first->searching) wsqi_search_end(first); /* the thread may next be another worker */
+        /* Worker 0 must not stay a searcher: the thread may act as another worker next. */
+        if (first->searching) wsqi_search_end(first);
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
     }
@@ -9052,7 +9059,8 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    /* Not the outer wait: its search ended when it found the task that waits here. */
+    /* This does not restore an outer wait of this thread: the search in that wait ended when it
+     * found the task that waits here. */
     self->wait = NULL;
     self->wait_depth--;
     /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
@@ -9101,7 +9109,8 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* a task can run, or ended */
+        /* A task can run, or one has ended since the last look. */
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER;
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
