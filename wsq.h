@@ -9056,12 +9056,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         return;
     }
     if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
+    wsqi_wait *outer = self->wait; /* its search may go on: a job that it has stolen waits here */
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    /* This does not restore an outer wait of this thread: the search in that wait ended when it
-     * found the task that waits here. */
-    self->wait = NULL;
+    self->wait = outer;
     self->wait_depth--;
     /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
      * its permit there. Then it does not sleep yet: the next round follows, as after a task.) */
