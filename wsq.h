@@ -197,8 +197,9 @@
  *     held          a task is held when it is spawned and waits for predecessors
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
  *                   wsq_worker_index(ctx). A worker has an index from 0 to workers - 1, a stand-in
- *                   or guest a higher one. A thread outside has none: wsq_worker_self gives -1,
- *                   hooks get WSQ_OUTSIDE. Your next wait, join or return ends your use of an
+ *                   or guest a higher one. A thread outside has none, unless it runs a task in its
+ *                   wait: wsq_worker_self gives -1, hooks get WSQ_OUTSIDE. Your next wait, join or
+ *                   return ends your use of an
  *                   element: the work that runs inside a wait or join on the same thread has the
  *                   same index, and may change the element
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
@@ -222,7 +223,8 @@
  *       _group_wait
  *     wsq_task_done, statistics,    yes       yes             yes
  *       wsq_pool_dump
- *     wsq_cancelled                 no        yes             says only whether the pool stops
+ *     wsq_cancelled                 no        yes             says only whether the pool stops; for
+ *                                                             a group: wsq_group_cancelled
  *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
  *     wsq_budget_take               is true   yes             yes: true if no task is around it
@@ -613,8 +615,9 @@
  * wsq_reducer.fixed.
  *
  * To stop a loop early, after a find or an error, its body calls wsq_loop_stop: pieces that have
- * not begun are left out, and calls of the body that run already go on. What was found goes into an
- * atomic variable of yours, or into the partial result of a wsq_reduce.
+ * not begun are left out, and calls of the body that run already go on. What was found, or the
+ * error, goes into an atomic variable of yours, or into the partial result of a wsq_reduce. A body
+ * that shall notice a cancel asks wsq_group_cancelled, and then calls wsq_loop_stop.
  *
  * QUEUES. The two queues work without a pool. A wsq_ring is first in, first out, and holds up to
  * WSQ_RING_CAPACITY items: its owner pushes and pops, and thieves move half of them into rings of
@@ -744,7 +747,7 @@
  *                                  keep them in an array, and wake each after the cancel:
  *                                  for (i = 0; i < n; i++) wsq_wake(&tasks[i]);
  *     return an error?             a task puts it into its own struct; its waiter sees it. Of many
- *                                  tasks: wsq_group_fail, wsq_group_error
+ *                                  tasks: wsq_group_fail, wsq_group_error. Of a loop: LOOPS
  *     allow at most 4 downloads?   recipes/limit.c (concurrency): others wait in its list, which
  *                                  has a bound, too. A pool with `workers = 4` is no
  *                                  limit: where tasks wait, or block between wsq_block_begin and
@@ -805,8 +808,11 @@
  *                                  a hot phase to a bit more than its pauses, say 1000000 (1 ms)
  *     share the machine?           with another pool or library: fewer workers, and WSQ_SPIN_OFF:
  *                                  recipes/share.c (oversubscription)
- *     use fewer cores?             wsq_config.workers; 0 respects affinity (taskset) and quotas.
- *                                  wsq binds no thread to a core, a hook at WSQ_EVENT_START may
+ *     use fewer cores?             wsq_config.workers; 0 respects affinity (taskset) and quotas
+ *     pin workers to cores?        (bind, affinity) a hook at WSQ_EVENT_START may. wsq does not,
+ *                                  but on Linux a worker may leave its waker's core once. Leave
+ *                                  stand-ins unpinned: their index is wsq_config.workers or more.
+ *                                  With this hook no thread outside runs tasks in a wait (WAITING)
  *     free a task's memory?        when it is done, and no other thread waits for it or wakes it:
  *                                  MEMORY in >>guide. Or its function cancels its timers, frees it
  *                                  and returns WSQ_GONE: recipes/memory.c. It also returns WSQ_GONE
@@ -815,6 +821,7 @@
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang, a deadlock?     wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
  *     hear of long tasks?          recipes/stalls.c; recipes/latency.c: how long tasks are queued
+ *     use a sanitizer, valgrind?   thread, address and undefined; memcheck: >>trouble
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
@@ -844,8 +851,9 @@
  *                                  set, or a busy worker keeps a task, one sleeper has a time-out
  *     run any task in a join?      no: jobs only, at most 32 deep. A wait runs only what it waits
  *                                  for, and pinned tasks, as long as stand-ins are left
- *     overflow my stack?           no: helping is bounded (see WAITING), and chains of tasks do not
- *                                  recurse
+ *     overflow my stack?           only by a recursion of your own, and in a caller_runs pool by
+ *                                  tasks that wait for later ones. Other waits and joins that run
+ *                                  work are bounded (WAITING); chains of tasks do not recurse
  *     starve a low priority?       no: a WSQ_LOW task runs in every 16th turn, about every 16 ms,
  *                                  also while others wait
  *     leave work near idle cores?  no, with two exceptions: a task that was just woken, for up to
@@ -957,8 +965,9 @@
  * cancelled group with pending tasks (CANCELLING), no stand-in left (WAITING), a call that blocks
  * without wsq_block_begin, a lock held across a wait, a lend_only pool without threads.
  *
- * HELGRIND AND DRD know no atomic operations: they report 100,000 errors in a correct program. Use
- * the compiler's -fsanitize=thread; valgrind's memcheck works.
+ * SANITIZERS. The compiler's -fsanitize=thread (TSan), address and undefined work, and so does
+ * valgrind's memcheck. Helgrind and DRD know no atomic operations: they report 100,000 errors in a
+ * correct program.
  *
  * Stolen work can be slower than work that stays: the reference page says when, and what helps.
  *
@@ -1017,8 +1026,9 @@
  *
  * wsq runs wherever gcc or clang has POSIX threads, and with MinGW-w64 on Windows 8 and later; on
  * 32 or 64 bits, in either byte order. The declarations are C99, the implementation is C99 or
- * C++11. Other compilers need C11 with stdatomic.h. Microsoft's cl compiles it that way (C only,
- * /std:c11 /experimental:c11atomics), clang-cl does so with both languages. Neither has been run.
+ * C++11. Other compilers need C11 with stdatomic.h. Microsoft's cl (C only, /std:c11
+ * /experimental:c11atomics) has never been tried. clang-cl compiles both languages, but what it
+ * compiled has not been run.
  *
  * Threads sleep in the kernel on Linux, Windows, FreeBSD, OpenBSD, DragonFly, macOS 14.4 and in
  * WebAssembly, elsewhere on mutexes and conditions. README.md says what has been run where. For
@@ -1509,9 +1519,10 @@ typedef struct wsq_driver {
 /* The options of a pool. A zeroed struct asks for the default of every member. */
 typedef struct wsq_config {
     unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
-                                 * each usable core (affinity and cgroup quota are respected), or
-                                 * one with caller_runs. Beware of "cores - 1": with one core that
-                                 * is 0, which means all cores */
+                                 * each usable core, or one with caller_runs. (Affinity and the
+                                 * cgroup's quota, rounded up, are read when the pool is created.)
+                                 * Beware of "cores - 1": with one core that is 0, which means all
+                                 * cores */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
@@ -1538,8 +1549,9 @@ typedef struct wsq_config {
     uint32_t budget;            /* calls of wsq_budget_take that return true in one run of a task;
                                  * 0: 128 */
     wsq_order order;            /* in which order tasks start */
-    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default. It
-                                 * limits how deep waits nest (lend_only too): WAITING in >>guide */
+    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default (128
+                                 * KiB with musl). It limits how deep waits nest, in a lend_only
+                                 * pool, too: WAITING in >>guide */
     const char *name;           /* the pool's threads are called name-0, name-1 and so on, in at
                                  * most 15 bytes, so a longer name is cut; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
@@ -4116,7 +4128,7 @@ typedef struct wsqi_frame {
  * by `head` and `run` whether the worker has gone on since the note. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw only one task in the ring */
-    wsqi_a64 run;    /* others write when they look at the slot: 1 + counters.run; 0: empty slot */
+    wsqi_a64 run;    /* others write, when they look at slot or queue: 1 + counters.run; 0: none */
     wsqi_a32 robbed; /* thieves write: 1 while one of them takes tasks from the ring */
     wsqi_a32 vain;   /* owner, thieves write: calls of wsqi_slot_tell since a theft from the slot */
 } wsqi_marks;

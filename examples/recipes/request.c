@@ -3,7 +3,8 @@
  *
  * A request is a tree: each step has a group of its own for the steps that it starts, and waits
  * for it. wsq_group_set_parent puts that group below the caller's. So one wsq_group_cancel at the
- * top reaches every step, and each still waits for the steps whose memory lies on its stack.
+ * top reaches every step, and each still waits for the steps whose memory lies on its stack. (A
+ * step that is pending must be woken after the cancel. Otherwise the last wait does not end.)
  *
  * The thread that waits, a worker or not, cancels the top at the deadline. A step that fails
  * cancels it, too. Which of the two came first is the group's error. (If no thread waits, a task
