@@ -4981,8 +4981,8 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for this job. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* If there is no guest, the caller's job belongs to a task that has not ended, so the pool is
-     * not quiet. During a wsq_run from outside S counts a guest. A thread that has stolen the
-     * guest's job sees the guest in S (J2). */
+     * not quiet. During a wsq_run of a thread outside, S counts a guest. A thread that has stolen
+     * the guest's job sees the guest in S (J2). */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -5504,9 +5504,9 @@ static void wsqi_search_begin(wsqi_worker *self) {
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
     /* W4: either this thread sees a thread in wsq_pool_wait, or the waiter sees which tasks this
-     * thread has finished. Pairs with W5. And either this thread sees a guest in S, or a worker
-     * that takes the guest's job sees that these tasks are finished. Then that worker, not this
-     * thread, checks whether the pool is quiet (wsqi_check_beside). */
+     * thread has finished. Pairs with W5. And either this thread sees a guest in S, and checks
+     * below whether the pool is quiet; or a worker that takes the guest's job sees that these tasks
+     * are finished, and that worker checks (wsqi_check_beside). */
     wsqi_fence_rmw();
     /* The last thread to run dry checks whether the pool is quiet. This thread is the last if all
      * other permits sleep or belong to searchers: a permit in use belongs to a thread with work,
@@ -5527,7 +5527,8 @@ static void wsqi_search_end(wsqi_worker *self) {
     /* I9: the last searcher sees this thread's tasks, and wakes others. Pairs with itself, I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread. So this thread must see the
-     * producer's work, and the joiners that missed it. Pairs with I6, J5 and J7. */
+     * producer's work, and each joiner that went to sleep before it could see that work. Pairs with
+     * I6, J5 and J7. */
     wsqi_fence_rmw();
     /* If a thread is woken here, it searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
@@ -6989,7 +6990,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     if (moves) wsqi_timer_link(timers, timer); /* else it moves when its list is opened */
     bool first = at < wsqi_load_locked(&timers->next);
     /* N1: either wsqi_timers_lower sees timer_next as wsqi_timers_raise has stored it, and lowers
-     * it, or the second look in wsqi_timers_raise sees this time. Pairs with N2. */
+     * it, or the second look in wsqi_timers_raise sees `at`. Pairs with N2. */
     if (first) wsqi_store_sc(&timers->next, at);
     wsqi_unlock(pool, &timers->lock);
     if (first) wsqi_timers_lower(pool, at);
@@ -9192,9 +9193,9 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* Runs the awaited tasks of the worker's own slot and queue, each once, before the worker blocks.
- * wsqi_take_back also moves tasks that are not awaited, and searchers may miss them meanwhile. So
- * this function notifies. */
+/* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now. (One
+ * that yields is not run a second time.) wsqi_take_back also moves the other tasks to the back of
+ * the queue, and searchers may miss them meanwhile. So this function notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring);
