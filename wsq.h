@@ -9194,8 +9194,8 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
 }
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now. (One
- * that yields is not run a second time.) wsqi_take_back also moves the other tasks to the back of
- * the queue, and searchers may miss them meanwhile. So this function notifies. */
+ * that yields is not run a second time.) wsqi_take_back also moves a task that is not awaited from
+ * the slot to the queue, and searchers may miss that task. So this function notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring);
