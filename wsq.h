@@ -461,7 +461,7 @@
  * them; recipes/limit.c does. If no stand-in is left, the pool works with one thread less. Without
  * the two calls, the worker is blocked with its permit, and its queued tasks wait until others
  * steal them. A function of wsq_go or wsq_submit gets no ctx. If it blocks, let it call wsq_run,
- * whose function gets a ctx, or spawn a task instead.
+ * whose function gets a ctx (any number of these may block), or spawn a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep.
@@ -733,10 +733,12 @@
  *                                  with a time-out (_for)
  *     set a time-out, a deadline?  (timeout) wait with a time-out. When the time is up, cancel the
  *                                  task, and wait again before its memory goes: recipes/deadline.c.
- *                                  A future can be cancelled and dropped instead. A function that
- *                                  runs is not interrupted: it asks wsq_cancelled. For a task that
- *                                  returns WSQ_PENDING, use a timer: recipes/timeout.c. For a
- *                                  request of several tasks: recipes/request.c
+ *                                  A task that runs is not interrupted: it asks wsq_cancelled. For
+ *                                  a task that returns WSQ_PENDING, use a timer: recipes/timeout.c.
+ *                                  For a request of several tasks: recipes/request.c.
+ *                                  A future can be cancelled and dropped instead. Its function has
+ *                                  no ctx to ask with: let it look at an atomic flag of yours. If
+ *                                  wsq_future_cancel was false, `arg` stays until it has returned
  *     retry later?                 a timer with the delay, then WSQ_PENDING: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
@@ -958,7 +960,8 @@
  *
  *     call (void)wsq_pool_dump(pool, stderr)
  *
- * The program itself writes the dump, and goes on when gdb quits.
+ * The program itself writes the dump, and goes on when gdb quits. (With WSQ_STATIC, the file must
+ * call wsq_pool_dump somewhere; otherwise the compiler leaves that function out.)
  *
  * A task that has waited longer than its event can take is the one to look at. "Held back" is a
  * task whose predecessors are not done: one of them may never have been spawned. Other causes: a
@@ -2095,9 +2098,9 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
  * takes the task from its queue; a task that comes after others is queued only when those are done.
  * Then its waiters get WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way
  * goes on, and can ask wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is
- * cancelled. This does nothing for a task that is done or was never spawned, nor for a node of a
- * graph while the nodes before it are not done. Any thread that knows that the task's memory is
- * there may call this.
+ * cancelled. A task that waits for a wake is queued by this call, and needs no wake. This does
+ * nothing for a task that is done or was never spawned, nor for a node of a graph while the nodes
+ * before it are not done. Any thread that knows that the task's memory is there may call this.
  * The result is true if this call, or an earlier one, has cancelled the task: its function will not
  * be called any more. It is false if the function runs, the task has ended by itself, or this did
  * nothing. It may also be false for a queued task, if the task has yielded or is not revocable

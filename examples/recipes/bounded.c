@@ -8,6 +8,7 @@
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { ROOM = 8, TASKS = 2000 };
@@ -15,12 +16,12 @@ enum { ROOM = 8, TASKS = 2000 };
 static wsq_pool *pool;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
-static int used, most, ran;
+static int used, most;
+static atomic_int ran;
 
-static wsq_poll item_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
+/* The task has run, or was cancelled (its cleanup), or was refused. */
+static wsq_poll item_end(wsq_task *task) {
     pthread_mutex_lock(&lock);
-    ran++;
     used--;
     pthread_cond_signal(&freed);
     pthread_mutex_unlock(&lock);
@@ -28,16 +29,25 @@ static wsq_poll item_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_GONE; /* the task has freed itself */
 }
 
+static wsq_poll item_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    atomic_fetch_add(&ran, 1);
+    return item_end(task);
+}
+
 /* A thread outside calls this. It waits while ROOM tasks are queued or running. */
 static bool submit(void) {
     wsq_task *task = calloc(1, sizeof *task);
     if (task == NULL) return false;
-    task->fn = item_run;
+    wsq_task_init(task, item_run);
+    wsq_task_set_cleanup(task, item_end);
     pthread_mutex_lock(&lock);
     while (used == ROOM) pthread_cond_wait(&freed, &lock);
     if (++used > most) most = used;
     pthread_mutex_unlock(&lock);
-    return wsq_spawn(pool, task) == WSQ_OK;
+    if (wsq_spawn(pool, task) == WSQ_OK) return true;
+    item_end(task);
+    return false;
 }
 
 int main(void) {

@@ -36,7 +36,7 @@ static wsq_poll limited_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Any thread. False: too many wait already, and the task stays yours. */
+/* Any thread. False: too many wait already, or the pool shuts down; the task stays yours. */
 static bool limited_spawn(struct limited *self, void (*fn)(wsq_ctx, struct limited *)) {
     *self = (struct limited){.task = {.fn = limited_run}, .fn = fn};
     pthread_mutex_lock(&lock);
@@ -44,8 +44,11 @@ static bool limited_spawn(struct limited *self, void (*fn)(wsq_ctx, struct limit
     if (runs) running++;
     if (waits) *last = self, last = &self->next, waiting++;
     pthread_mutex_unlock(&lock);
-    if (runs) wsq_spawn(pool, &self->task);
-    return runs || waits;
+    if (!runs || wsq_spawn(pool, &self->task) == WSQ_OK) return runs || waits;
+    pthread_mutex_lock(&lock);
+    running--;
+    pthread_mutex_unlock(&lock);
+    return false;
 }
 
 /* ---- the check ---- */

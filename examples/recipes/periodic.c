@@ -2,7 +2,11 @@
  *     cc -O2 -pthread periodic.c -o periodic && ./periodic
  *
  * The task sets its timer for the next round, and returns WSQ_PENDING. It counts from the time when
- * this round was due, not from now, so that the rounds do not drift. */
+ * this round was due, not from now, so that the rounds do not drift.
+ *
+ * To stop it from another thread: wsq_task_cancel(&self.task), which also ends the wait for the
+ * timer; wsq_task_wait(&self.task); then wsq_timer_cancel(&self.timer), before the memory goes. Do
+ * so before wsq_pool_wait or wsq_pool_destroy: these wait for a task that repeats without end. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <time.h>
