@@ -750,10 +750,10 @@
  *                                  for (i = 0; i < n; i++) wsq_wake(&tasks[i]);
  *     return an error?             a task puts it into its own struct; its waiter sees it. Of many
  *                                  tasks: wsq_group_fail, wsq_group_error. Of a loop: LOOPS
- *     allow at most 4 downloads?   recipes/limit.c (concurrency): others wait in its list, which
- *                                  has a bound, too. A pool with `workers = 4` is no
- *                                  limit: where tasks wait, or block between wsq_block_begin and
- *                                  _end, stand-ins add threads. For tasks that return WSQ_PENDING:
+ *     allow at most 4 downloads?   (concurrency, throttle) recipes/limit.c: others wait in its list,
+ *                                  which has a bound, too. A pool with `workers = 4` is no limit:
+ *                                  where tasks wait, or block between wsq_block_begin and _end,
+ *                                  stand-ins add threads. For tasks that return WSQ_PENDING:
  *                                  recipes/semaphore.c
  *     push back when full?         (backpressure) recipes/limit.c refuses, recipes/bounded.c lets a
  *                                  thread wait, recipes/channel.c a task. examples/wsq_queue.h, a
@@ -827,6 +827,8 @@
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
+ *     loop over an array?          wsq_for; wsq_reduce for one result (a sum, a maximum). On a
+ *                                  thread outside, inside wsq_run: LOOPS
  *     stop a loop early?           wsq_loop_stop in the body (LOOPS in >>guide)
  *     nest loops?                  call wsq_for in a body, with the ctx that this body or task
  *                                  received: recipes/nested.c
