@@ -750,7 +750,7 @@
  *                                  for (i = 0; i < n; i++) wsq_wake(&tasks[i]);
  *     return an error?             a task puts it into its own struct; its waiter sees it. Of many
  *                                  tasks: wsq_group_fail, wsq_group_error. Of a loop: LOOPS
- *     allow at most 4 downloads?   (concurrency, throttle) recipes/limit.c: others wait in its list,
+ *     allow at most 4 downloads?   (concurrency, throttle) recipes/limit.c: others wait in a list,
  *                                  which has a bound, too. A pool with `workers = 4` is no limit:
  *                                  where tasks wait, or block between wsq_block_begin and _end,
  *                                  stand-ins add threads. For tasks that return WSQ_PENDING:
