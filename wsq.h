@@ -5423,7 +5423,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 }
 
 /* Wakes sleepers for the public jobs of `worker`. If it wakes none, and S counts no searcher, it
- * calls a joiner that can run a job. The caller has seen these jobs, and passed a full barrier. */
+ * starts a stand-in for a permit that sleeps, and calls a joiner that can run a job. The caller has
+ * seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
@@ -5436,12 +5437,14 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * Then one sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
-    /* Relaxed: the caller's barrier orders it. If S counts a searcher, no joiner is called: the
+    /* Relaxed: the caller's barrier orders it. If S counts a searcher, nothing more is done: the
      * searcher finds the jobs, or wakes others later. */
-    if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
-        int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-        if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
-    }
+    s = wsqi_load_rlx(&pool->permits);
+    if (wsqi_searching(s) != 0) return;
+    if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_threads_started(pool) != pool->guest_base)
+        wsqi_thread_want(pool); /* perhaps a helper has left its permit, and no thread is idle */
+    int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
+    if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
 /* A thread that stops searching looks for tasks at up to this many workers. A guess. */
@@ -8744,8 +8747,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     return ready;
 }
 
-/* Starts a stand-in for a queued task, if a permit sleeps, and no thread is idle or searches. The
- * stand-in first becomes idle, and then looks for the task (wsqi_sleep). */
+/* Starts a stand-in for a queued task or a public job, if a permit sleeps, and no thread is idle or
+ * searches. The stand-in first becomes idle, and then looks for the work (wsqi_sleep). */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;

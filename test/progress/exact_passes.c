@@ -566,6 +566,43 @@ static void not_offered_outside(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a helper leaves its permit, and no thread is idle: a loop needs one ---- */
+
+static void loop_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)arg;
+    compute((end - begin) * 200 * US);
+}
+
+static wsq_poll loops_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_for(ctx, 0, 40, 1, loop_body, NULL);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static void helps_main(void *arg) {
+    item *helped = item_make(MS);
+    item_spawn((wsq_pool *)arg, helped);
+    CHECK_EQ(wsq_task_wait(&helped->task), WSQ_OK);
+}
+
+static void permit_of_a_helper(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *loops = item_make(0);
+    loops->task.fn = loops_run;
+    outside(helps_main, pool);
+    nap(100 * US);
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 1);
+    item_spawn(pool, item_blocks(20 * MS));
+    nap(100 * US);
+    uint64_t start = now();
+    item_spawn(pool, loops);
+    CHECK_EQ(wsq_task_wait_for(&loops->task, 10 * MS), WSQ_OK);
+    CHECK(loops->ended < start + 5 * MS);
+    CHECK_EQ(wsqi_threads_made(pool), 3);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 static void pumps_main(void *arg) { wsq_pool_wait((wsq_pool *)arg); }
 
 /* The thread that works in a caller_runs pool calls the other waiting threads when its wait ends, and not after each
@@ -610,5 +647,6 @@ int main(void) {
     IN_WORLD(late_look);
     IN_WORLD(not_offered_outside);
     IN_WORLD(called_once_by_the_pump);
+    IN_WORLD(permit_of_a_helper);
     return test_end();
 }
