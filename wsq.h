@@ -8579,10 +8579,10 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #define WSQI_LINGER_NS 60000u
 #endif
 /* A worker that lingers takes queued tasks that will probably take WSQI_LINGER_MUCH_NS in all, and
- * less work if all its looks have seen some for WSQI_LINGER_MOST_NS. Guesses: half the time of a
- * wake-up; and the longest time that PROGRESS in >>guide allows for one. */
+ * less work if all its looks have seen some for WSQI_LINGER_MOST_NS. Guesses: the time of one
+ * wake-up, and of two. (With 20 us, a lone task waits for 20 us beside a thread that asks.) */
 #define WSQI_LINGER_MUCH_NS 5000u
-#define WSQI_LINGER_MOST_NS 20000u
+#define WSQI_LINGER_MOST_NS 10000u
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
  * another task. The owner expects this if helpers took two tasks or more since it last looked. If

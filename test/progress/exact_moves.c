@@ -564,9 +564,9 @@ static void little_work(void) {
         ask(pool, 10);
         item *one = item_make(US);
         item_spawn(pool, one);
-        nap(12 * US);
+        nap(8 * US);
         CHECK_EQ(one->began != 0, i == 2);
-        nap(20 * US);
+        nap(8 * US);
         CHECK(one->began != 0);
         wsq_pool_destroy(pool);
     }
