@@ -4836,8 +4836,9 @@ static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
  * caller's block if the caller has the driver, and so sleeps in the driver's wait; else NULL. */
 static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
-    uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
-    uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
+    bool ends = deadline < WSQI_NEVER - 1; /* that is, before the latest time of a timer */
+    uint64_t now = ends ? wsqi_clock_ns() : 0;
+    uint64_t timeout_ns = !ends ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: this only says "asleep"; the exchange below acquires. Failure: a token is here. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
@@ -8578,11 +8579,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
 #ifndef WSQI_LINGER_NS
 #define WSQI_LINGER_NS 60000u
 #endif
-/* A worker that lingers takes queued tasks that will probably take WSQI_LINGER_MUCH_NS in all, and
- * less work if all its looks have seen some for WSQI_LINGER_MOST_NS. Guesses: the time of one
- * wake-up, and of two. (With 20 us, a lone task waits for 20 us beside a thread that asks.) */
-#define WSQI_LINGER_MUCH_NS 5000u
-#define WSQI_LINGER_MOST_NS 10000u
+#define WSQI_LINGER_LOOKS 4u /* a lingering worker takes work that so many looks in a row see; */
+#define WSQI_LINGER_MUCH_NS 5000u /* and tasks that will take so long in all: about a wake-up */
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
  * another task. The owner expects this if helpers took two tasks or more since it last looked. If
@@ -8610,17 +8608,17 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
  * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
  * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
- * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves little work
- * to helpers. (If it took a few short tasks of a graph from a helper, each would wait for the
- * other's cache lines: a run of 100 empty nodes took 34 us, not 7.) True: the worker saw much work,
- * and has taken a permit to search again. False: it must sleep. (If the worker saw much work, but
- * no permit was left, it sleeps, too, and so leaves its processor to helpers. But with more
- * processors than workers it lingers on.) */
+ * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves short tasks
+ * to helpers: those in a lane from which a helper has taken the first task since the last look. (If
+ * it took a few short nodes of a graph that a helper runs, each of the two would wait for the
+ * other's cache lines: a run of 100 empty nodes took 34 us, not 7.) True: the worker has seen work
+ * of another kind, or much work, and has taken a permit to search again. False: it must sleep. (If
+ * it saw that work, but no permit was left, it sleeps, too, and so leaves its processor to helpers.
+ * But with more processors than workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
-    uint32_t helped[WSQI_SHARES] = {0}, looks = 0, nobody = 0;
-    uint64_t seen = 0; /* since when all looks have seen work; 0: the last one saw none */
+    uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0, nobody = 0;
     bool much = false, takes = false;
     if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
     /* Relaxed: the flag publishes nothing. Failure: another worker lingers. */
@@ -8647,16 +8645,16 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
             if (count == helped[i]) continue;
             helped[i] = count;
             self->lingered = now;
-            if (wsqi_load_hint(&lane->length) != 0) continue;
-            fresh = true;
-            left += wsqi_load_hint(&lane->incoming) != NULL;
+            uint32_t length = wsqi_load_hint(&lane->length);
+            if (length == 0) fresh = true;
+            left += length != 0 ? length : wsqi_load_hint(&lane->incoming) != NULL;
         }
         if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
         size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
         bool work = amount > left || wsqi_look_jobs(pool) != NULL;
-        seen = !work ? 0 : seen == 0 ? now : seen;
-        much = work && (now - seen >= WSQI_LINGER_MOST_NS ||
-                        (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS);
+        seen = work ? seen + 1 : 0;
+        much = seen >= WSQI_LINGER_LOOKS ||
+               (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS;
         takes = much && wsqi_permit_take(self);
     }
     wsqi_store_hint(&pool->lingers, 0u);
@@ -9258,7 +9256,9 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
         else wsqi_set(&before->next, wsqi_get(&next->next));
         if (lane->last == next) lane->last = before;
         left--;
-        wsqi_helped_one(lane);
+        /* If the first task in the lane is another one, this take does not count as a helper's. So
+         * a worker that lingers sees that helpers leave the first task there (wsqi_linger). */
+        if (before == NULL) wsqi_helped_one(lane);
     }
     wsqi_store_locked(&lane->length, left);
     wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */

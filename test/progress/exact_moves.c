@@ -554,7 +554,7 @@ static void no_asks(void) {
     }
 }
 
-/* A worker whose tasks were short leaves little work to helpers, but not for longer than a wake-up may take. */
+/* A worker that lingers comes immediately for much work, and after a few looks for a short task that no helper takes. */
 static void little_work(void) {
     const uint32_t averages[] = {100, WSQI_LINGER_MUCH_NS - 1, WSQI_LINGER_MUCH_NS};
     for (int i = 0; i < 3; i++) {
@@ -564,9 +564,9 @@ static void little_work(void) {
         ask(pool, 10);
         item *one = item_make(US);
         item_spawn(pool, one);
-        nap(8 * US);
+        nap(1500);
         CHECK_EQ(one->began != 0, i == 2);
-        nap(8 * US);
+        nap(2 * US);
         CHECK(one->began != 0);
         wsq_pool_destroy(pool);
     }
