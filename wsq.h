@@ -8646,8 +8646,10 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
             helped[i] = count;
             self->lingered = now;
             uint32_t length = wsqi_load_hint(&lane->length);
-            if (length == 0) fresh = true;
-            left += length != 0 ? length : wsqi_load_hint(&lane->incoming) != NULL;
+            left += length;
+            if (length != 0) continue;
+            fresh = true;
+            left += wsqi_load_hint(&lane->incoming) != NULL;
         }
         if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
         size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
