@@ -672,61 +672,6 @@ static void events_where_the_caller_runs(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- a wait whose search has run a stolen job, which waited ---- */
-
-static item *awaited[2];
-static uint64_t returned;
-
-static void waiting_job(wsq_ctx ctx, wsq_job *job) {
-    (void)ctx, (void)job;
-    CHECK_EQ(wsq_task_wait(&awaited[1]->task), WSQ_OK);
-}
-
-static wsq_poll waits_for_first_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx, (void)task;
-    CHECK_EQ(wsq_task_wait(&awaited[0]->task), WSQ_OK);
-    returned = now();
-    return WSQ_DONE;
-}
-
-static wsq_poll forks_waiting_run(wsq_ctx ctx, wsq_task *task) {
-    wsq_job job;
-    (void)task;
-    wsq_fork(&ctx, &job, waiting_job);
-    compute(MS);
-    wsq_join(&ctx, &job);
-    return WSQ_DONE;
-}
-
-/* The search goes on after the job, for up to spin_ns, and ends when its wait is called. */
-static void search_after_a_job_that_waited(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = 50 * MS, .max_standins = WSQ_STANDINS_OFF});
-    item *waits = item_make(0), *forks = item_make(0);
-    for (int i = 0; i < 2; i++) {
-        awaited[i] = item_make(US);
-        awaited[i]->pends = true;
-    }
-    waits->task.fn = waits_for_first_run;
-    forks->task.fn = forks_waiting_run;
-    returned = 0;
-    item_spawn_on(pool, 1, awaited[0]);
-    item_spawn(pool, awaited[1]);
-    nap(MS);
-    item_spawn_on(pool, 0, waits);
-    nap(MS);
-    item_spawn_on(pool, 1, forks);
-    nap(3 * MS);
-    CHECK(wsqi_load_stat(&wsqi_block(pool, 0)->counters.jobs_stolen) == 1);
-    item_wake(awaited[1]);
-    nap(MS);
-    CHECK(awaited[1]->ended != 0 && returned == 0);
-    item_wake(awaited[0]);
-    nap(MS);
-    CHECK(returned != 0);
-    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    wsq_pool_destroy(pool);
-}
-
 int main(void) {
     test_begin("exact_waits");
     IN_WORLD(helps_as_far_as_eight);
@@ -751,6 +696,5 @@ int main(void) {
     IN_WORLD(events_beside_pinned_tasks);
     IN_WORLD(jobs_beside_events);
     IN_WORLD(events_where_the_caller_runs);
-    IN_WORLD(search_after_a_job_that_waited);
     return test_end();
 }

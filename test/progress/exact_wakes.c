@@ -1,4 +1,5 @@
-/* How many sleepers are woken for tasks of a known length. In virtual time. */
+/* How many sleepers are woken for tasks of a known length; a worker that stays awake for a thread outside that asks;
+ * a search that goes on in a wait. In virtual time. */
 #include "exact.h"
 
 static uint64_t wakes_of(wsq_pool *pool) {
@@ -78,6 +79,200 @@ static void learns_from_few_tasks(unsigned workers, int tasks) {
 static void learns_from_one_task(void) { learns_from_few_tasks(1, 1); }
 static void learns_between_wakes(void) { learns_from_few_tasks(4, 3); }
 
+/* ---- a thread outside asks ---- */
+
+/* It spawns a task and waits for it, again and again. */
+static void ask(wsq_pool *pool, int count) {
+    for (int i = 0; i < count; i++) {
+        item *one = item_make(200);
+        item_spawn(pool, one);
+        CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    }
+}
+
+static void asker(void *pool) { ask((wsq_pool *)pool, 1000); }
+
+static unsigned searchers(wsq_pool *pool) { return wsqi_searching(wsqi_load_hint(&pool->permits)); }
+
+/* A worker that comes too late stays awake. So most asks wake nobody. */
+static uint64_t wakes_for_asks(wsq_pool *pool) {
+    uint64_t before = wsqi_load_stat(&pool->wakes);
+    ask(pool, 1000);
+    return wsqi_load_stat(&pool->wakes) - before;
+}
+
+static void lingers(void) {
+    const uint64_t spins[] = {WSQ_SPIN_OFF, WSQI_LINGER_NS / 2};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item_spawn(pool, item_make(US));
+    nap(40 * US);
+    CHECK_EQ(searchers(pool), 0); /* nobody has asked */
+    CHECK(wakes_for_asks(pool) < 20);
+    CHECK_EQ(searchers(pool), 1); /* it is awake */
+    CHECK_EQ(wsqi_load_hint(&pool->lingers), 1);
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
+    nap(WSQI_LINGER_NS + 20 * US);
+    CHECK_EQ(searchers(pool), 0);
+    CHECK_EQ(wsqi_load_hint(&pool->lingers), 0);
+    for (int i = 0; i < 20; i++) { /* single asks keep no worker awake */
+        ask(pool, 1);
+        nap(30 * US);
+        CHECK_EQ(searchers(pool), 0);
+        nap(100 * US);
+    }
+    ask(pool, 100);
+    CHECK_EQ(searchers(pool), 1);
+    nap(WSQI_LINGER_NS + 20 * US);
+    CHECK_EQ(searchers(pool), 0);
+    wsq_pool_destroy(pool);
+
+    for (int i = 0; i < 2; i++) { /* the user wants it so */
+        pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = spins[i]});
+        ask(pool, 1000);
+        nap(40 * US);
+        CHECK_EQ(searchers(pool), 0);
+        wsq_pool_destroy(pool);
+    }
+    pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = WSQI_LINGER_NS}); /* or has nothing against it */
+    CHECK(wakes_for_asks(pool) < 20);
+    wsq_pool_destroy(pool);
+
+    pool = pool_make(&(wsq_config){.workers = WORLD_CORES + 1}); /* or there are too many threads */
+    ask(pool, 1000);
+    nap(30 * US);
+    CHECK_EQ(searchers(pool), 0);
+    wsq_pool_destroy(pool);
+}
+
+/* What is no ask begins within two wake-ups: a lone task, a pinned one; a timer, which is precise to 65 us. Then the
+ * same beside asks. */
+static void no_asks(void) {
+    for (int kind = 0; kind < 6; kind++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        item *one = item_make(US);
+        one->pends = kind % 3 == 2;
+        if (one->pends) item_spawn(pool, one);
+        ask(pool, 1000);
+        sim_core *asks = kind >= 3 ? outside(asker, pool) : NULL;
+        nap(kind >= 3 ? 20 * US : 0);
+        CHECK_EQ(searchers(pool), 1);
+        if (kind % 3 == 0) item_spawn(pool, one);
+        else if (kind % 3 == 1) item_spawn_on(pool, pool->sleepers[0].v == 1, one);
+        else item_set_timer(pool, one, 0);
+        nap(one->pends ? 80 * US : 10 * US);
+        CHECK(one->began != 0);
+        if (asks != NULL) sim_join(asks);
+        uint64_t end = now();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+        CHECK(now() - end < 30 * US); /* it does not linger then */
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* A worker that lingers comes immediately for much work, and after a few looks for a short task that no helper takes. */
+static void little_work(void) {
+    const uint32_t averages[] = {100, WSQI_LINGER_MUCH_NS - 1, WSQI_LINGER_MUCH_NS};
+    for (int i = 0; i < 3; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        ask(pool, 1000);
+        for (unsigned w = 0; w < 2; w++) wsqi_block(pool, w)->tune.average_ns = averages[i];
+        ask(pool, 10);
+        item *one = item_make(US);
+        item_spawn(pool, one);
+        nap(1500);
+        CHECK_EQ(one->began != 0, i == 2);
+        nap(2 * US);
+        CHECK(one->began != 0);
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* ---- a thread runs a graph of empty nodes, again and again ---- */
+
+static wsq_poll empty_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_DONE;
+}
+
+/* One worker lingers, and leaves the nodes to the helper. The other one sleeps. */
+static void runs_of_a_graph(void) {
+    enum { NODES = 20, RUNS = 1000 };
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    wsq_graph graph;
+    wsq_node nodes[NODES];
+    wsq_edge edges[NODES];
+    uint64_t before = 0;
+    wsq_graph_init(&graph, pool);
+    for (int i = 0; i < NODES; i++) {
+        CHECK_EQ(wsq_graph_add(&graph, &nodes[i], empty_run), WSQ_OK);
+        if (i >= 4) CHECK_EQ(wsq_node_after(&nodes[i], &nodes[i - 4], &edges[i]), WSQ_OK);
+    }
+    for (int i = 0; i < RUNS; i++) {
+        if (i == RUNS / 2) before = now();
+        CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&graph.group), WSQ_OK);
+    }
+    CHECK(now() - before < RUNS / 2 * 1600);
+    CHECK(wsqi_load_stat(&pool->wakes) < 10);
+    CHECK_EQ(wsqi_load_hint(&pool->lingers), 1);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a wait whose search has run a stolen job, which waited ---- */
+
+static item *awaited[2];
+static uint64_t returned;
+
+static void waiting_job(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    CHECK_EQ(wsq_task_wait(&awaited[1]->task), WSQ_OK);
+}
+
+static wsq_poll waits_for_first_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_task_wait(&awaited[0]->task), WSQ_OK);
+    returned = now();
+    return WSQ_DONE;
+}
+
+static wsq_poll forks_waiting_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job;
+    (void)task;
+    wsq_fork(&ctx, &job, waiting_job);
+    compute(MS);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+/* The search goes on after the job, for up to spin_ns, and ends when its wait is called. */
+static void search_after_a_job_that_waited(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = 50 * MS, .max_standins = WSQ_STANDINS_OFF});
+    item *waits = item_make(0), *forks = item_make(0);
+    for (int i = 0; i < 2; i++) {
+        awaited[i] = item_make(US);
+        awaited[i]->pends = true;
+    }
+    waits->task.fn = waits_for_first_run;
+    forks->task.fn = forks_waiting_run;
+    returned = 0;
+    item_spawn_on(pool, 1, awaited[0]);
+    item_spawn(pool, awaited[1]);
+    nap(MS);
+    item_spawn_on(pool, 0, waits);
+    nap(MS);
+    item_spawn_on(pool, 1, forks);
+    nap(3 * MS);
+    CHECK(wsqi_load_stat(&wsqi_block(pool, 0)->counters.jobs_stolen) == 1);
+    item_wake(awaited[1]);
+    nap(MS);
+    CHECK(awaited[1]->ended != 0 && returned == 0);
+    item_wake(awaited[0]);
+    nap(MS);
+    CHECK(returned != 0);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_wakes");
     IN_WORLD(short_tasks_wake_few);
@@ -85,5 +280,10 @@ int main(void) {
     IN_LARGE_WORLD(many_long_tasks_begin_soon);
     IN_WORLD(learns_from_one_task);
     IN_WORLD(learns_between_wakes);
+    IN_WORLD(lingers);
+    IN_WORLD(no_asks);
+    IN_WORLD(little_work);
+    IN_WORLD(runs_of_a_graph);
+    IN_WORLD(search_after_a_job_that_waited);
     return test_end();
 }
