@@ -24,7 +24,7 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                           declarations
  *     >>terms >>pairs >>atomic >>random >>ring >>platform >>deque >>shared   implementation
- *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
+ *     >>inject >>tune >>waiters >>quiet >>idle >>block >>sleep >>queue >>task >>timer >>after
  *     >>run >>group >>find >>pump >>thread >>wait >>await >>future >>forkjoin >>parallel
  *     >>dump >>stop >>pool >>licence
  *
@@ -4138,7 +4138,8 @@ typedef struct wsqi_marks {
     wsqi_a32 vain;   /* owner, thieves write: calls of wsqi_slot_tell since a theft from the slot */
 } wsqi_marks;
 
-/* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
+/* Which task comes next. After `interval` tasks a worker takes a turn: it looks at the global
+ * queue, timers and more. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
@@ -4147,11 +4148,40 @@ typedef struct wsqi_turn {
     uint64_t run;   /* counters.run at `start` */
     bool oldest;     /* WSQ_LIFO: true if the last turn looked in the ring, so that the next one
                       * looks in the deque */
+    uint32_t lifo_left; /* how many more tasks of the slot may run before a task of the queue comes
+                         * first; see wsqi_slot_due */
+    uint32_t high; /* 16 * the number of ended streaks of WSQ_HIGH tasks + the length of the current
+                    * streak; see wsqi_take_urgent */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* this worker's ring tail at that look, or after its last theft since then */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
     uint32_t end;    /* the tail of the ring of `victim` at that look */
 } wsqi_turn;
+
+/* What a worker remembers from one search to the next. */
+typedef struct wsqi_searched {
+    bool robs_slots;   /* it may take tasks from slots of workers in a long task */
+    bool drove;        /* its last search asked the driver first, and got a task. So its next search
+                        * looks at other workers before it asks the driver */
+    uint8_t vain;      /* useless searches in a row, modulo 256 */
+    uint32_t source;   /* 1 + index of the worker from which it last stole tasks */
+    uint32_t helped;   /* how many tasks helpers had taken when wsqi_linger looked last */
+    uint64_t lingered; /* when wsqi_linger last began or saw `helped` change */
+    uint64_t reported; /* counters.finished at its last search, or UINT64_MAX if it has since
+                        * cancelled a task (`finished` does not count cancelled tasks) */
+} wsqi_searched;
+
+/* What a worker remembers from one sleep to the next. */
+typedef struct wsqi_slept {
+    bool suspicious; /* its last wsqi_park_end saw a queued task, but no searcher */
+    uint32_t beside; /* how often in a row it woke up, for jobs, on its waker's processor */
+    uint64_t run;    /* counters.run when it last went to sleep */
+} wsqi_slept;
+
+/* How many joins on a worker's stack wait for a stolen job, and how many waits run other tasks. */
+typedef struct wsqi_depth {
+    uint32_t joins, waits;
+} wsqi_depth;
 
 /* How many tasks of one group the worker has finished, but not counted down in the group yet. */
 typedef struct wsqi_ends {
@@ -4196,42 +4226,27 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t high; /* owner: 16 * the number of ended streaks of WSQ_HIGH tasks + the length of the
-                    * current streak; see wsqi_take_urgent */
-    uint32_t lifo_left;   /* owner: how many more tasks of its slot may run before a task of its
-                           * queue comes first; see wsqi_slot_due */
-    uint32_t help_depth;  /* owner: how many joins on its stack wait for a stolen job */
-    uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
+    wsqi_searched search; /* owner */
+    wsqi_slept sleep;     /* owner */
+    wsqi_depth depth;     /* owner */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork for lack of job stack */
     uintptr_t brief;      /* owner: the body of an earlier loop that had few elements and took
                            * little time; 0: none; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
-    uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner: its ring overflowed, so wsqi_order_keep is due; only in a pool
                            * with one worker */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: how many it has made since it last removed all tombstones */
-    bool suspicious;      /* owner: its last wsqi_park_end saw a queued task, but no searcher */
     wsqi_driving driving; /* owner */
-    uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: counters.finished at its last search, or UINT64_MAX if it has since
-                        * cancelled a task (`finished` does not count cancelled tasks) */
-    uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
-    uint32_t helped;      /* owner: how many tasks helpers had taken when wsqi_linger looked last */
-    uint64_t lingered;    /* owner: when wsqi_linger last began or saw `helped` change */
-    bool robs_slots;      /* owner: it may take tasks from slots of workers in a long task */
-    bool drove;           /* owner: its last search asked the driver first, and got a task. So its
-                           * next search looks at other workers before it asks the driver */
     wsq_random random;
     wsq_tune tune;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* mostly other threads write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    uint32_t beside;  /* owner: how often in a row it woke up, for jobs, on its waker's processor */
     wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 from;    /* waker and owner write: 1 + processor of a waker that had jobs; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of ended leases) + WSQI_LEASE_* */
@@ -4282,11 +4297,29 @@ typedef struct wsqi_timers {
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
-/* The threads on duty, which may run or cancel tasks; see >>quiet. */
+/* The threads that may run or cancel tasks, which are on duty (>>quiet), and those that may queue
+ * one. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
+    wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
+
+/* How many blocks and threads there are. The holder of the pool's lock writes these counts; a new
+ * stand-in writes `coming`, too. */
+typedef struct wsqi_made {
+    wsqi_a32 threads; /* blocks of workers and stand-ins */
+    wsqi_a32 guests;  /* blocks of guests */
+    wsqi_a32 started; /* stand-ins whose thread exists or is being made */
+    wsqi_a32 coming;  /* new stand-ins that S does not count yet */
+} wsqi_made;
+
+/* The free futures that no worker holds, and the memory of all; see >>future. */
+typedef struct wsqi_depot {
+    wsqi_futures outside; /* for threads outside */
+    wsq_future *batches;
+    void *chunks;
+} wsqi_depot;
 
 /* A seat for one thread that seeks a permit; see wsqi_permit_seek. */
 typedef struct wsqi_seat {
@@ -4314,7 +4347,7 @@ struct wsq_pool {
     unsigned processors;  /* how many processors its threads can use; 1 in a caller_runs pool */
     wsqi_a64 spin_ns;     /* ns that a search lasts; WSQ_SPIN_OFF: one round; 0: spin_rounds */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
-     * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
+     * `made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
     wsq_config config; /* wsq_pool_create's argument, with the defaults filled in */
     wsq_allocator allocator;
@@ -4324,10 +4357,8 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 threads_made; /* blocks of workers and stand-ins; the holder of `lock` writes */
-    wsqi_a32 started; /* stand-ins whose thread exists or is being made; `lock`'s holder writes */
-    wsqi_a32 guests_made;  /* guests' blocks; the holder of `lock` writes */
-    wsqi_a32 pump;         /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
+    wsqi_made made;
+    wsqi_a32 pump; /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
@@ -4354,15 +4385,11 @@ struct wsq_pool {
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. Owner sets; waker or owner clears */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
-    wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
-    wsqi_a32 coming;    /* new stand-ins not yet counted in S; these and `lock`'s holder write */
     wsqi_duty duty;
-    wsqi_futures futures;        /* for threads outside; `lock` guards this and the next two */
-    wsq_future *future_batches;  /* free batches of futures that no wsqi_futures holds */
-    void *future_chunks;         /* the memory of all futures */
-    struct wsqi_list *listing;    /* the list of all tasks; NULL: config.list_tasks is off */
+    wsqi_depot depot;     /* `lock` guards it */
+    struct wsqi_list *listing; /* the list of all tasks; NULL: config.list_tasks is off */
 };
 
 enum {
@@ -4413,17 +4440,22 @@ static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->guest_base + 2 
 /* How many workers and stand-ins have a block. These blocks have queues, and the lowest indexes. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
     /* B1: this thread sees that the blocks counted here are filled. Pairs with B2. */
-    return wsqi_load_acq(&pool->threads_made);
+    return wsqi_load_acq(&pool->made.threads);
 }
 
 /* Returns the number of all workers, and of stand-ins whose thread exists or is being made. (A
  * worker counts even while no thread is lent to it. A stand-in that failed to start does not.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
-    return pool->workers + wsqi_load_fenced(&pool->started);
+    return pool->workers + wsqi_load_fenced(&pool->made.started);
+}
+
+/* Can the pool start one more stand-in? */
+static bool wsqi_standins_left(const wsq_pool *pool) {
+    return wsqi_threads_started(pool) != pool->guest_base;
 }
 
 static unsigned wsqi_guests_made(const wsq_pool *pool) {
-    return wsqi_load_acq(&pool->guests_made); /* B1: the blocks counted here are filled */
+    return wsqi_load_acq(&pool->made.guests); /* B1: the blocks counted here are filled */
 }
 
 /* How many workers have a thread that the pool starts. */
@@ -5186,8 +5218,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
  * 0, this function calls only when exactly one permit too many sleeps. If two or more do, no
  * waiting thread took the first of them, so none would take another.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
-    if (wsqi_threads_started(pool) != pool->guest_base) return;
-    uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
+    if (wsqi_standins_left(pool)) return;
+    uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->made.coming);
     if (wsqi_sleeping(s) <= threads) return;
     if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0)
         wsqi_call_some(pool, NULL, true);
@@ -5283,7 +5315,7 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
  * another thread may start a stand-in later. Until this worker reads the new count, it does not
  * notify, so the tasks in its queue wait until the task that it runs waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
-    return wsqi_load_rlx(&pool->threads_made) <= 1;
+    return wsqi_load_rlx(&pool->made.threads) <= 1;
 }
 
 /* A worker notifies, unless there is no other thread to wake. */
@@ -5378,7 +5410,8 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
     unsigned made = wsqi_threads_made(pool), found = 0;
     unsigned start = self != NULL ? self->index % made : 0;
-    unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
+    unsigned source = self != NULL ? self->search.source : 0;
+    unsigned second = (source != 0 ? source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
     for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++) {
@@ -5442,7 +5475,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * searcher finds the jobs, or wakes others later. */
     s = wsqi_load_rlx(&pool->permits);
     if (wsqi_searching(s) != 0) return;
-    if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_threads_started(pool) != pool->guest_base)
+    if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_standins_left(pool))
         wsqi_thread_want(pool); /* perhaps a helper has left its permit, and no thread is idle */
     int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
@@ -5506,8 +5539,8 @@ static void wsqi_pass_on(wsq_pool *pool) {
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t finished = wsqi_load_own(&self->counters.finished);
-    bool news = finished != self->reported;
-    self->reported = finished;
+    bool news = finished != self->search.reported;
+    self->search.reported = finished;
     /* W6: the last thread to run dry sees what the others have finished. Pairs with itself. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
@@ -5532,7 +5565,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
  * it sees. The last searcher looks at all work, because no thread searches after it. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    self->searching = self->robs_slots = false;
+    self->searching = self->search.robs_slots = false;
     /* I9: the last searcher sees this thread's tasks, and wakes others. Pairs with itself, I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread. So this thread must see the
@@ -5545,6 +5578,185 @@ static void wsqi_search_end(wsqi_worker *self) {
      * sleep by now. A thread that goes to sleep after this looks itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
         wsqi_pass_on(pool);
+}
+
+/* ==========================================================================
+ * >>block: what a thread works with: a block, a frame, a permit
+ * Purpose:   makes blocks, and lends them to threads. Notes which task a thread runs, and whether
+ *            the thread has a permit.
+ * Invariant: at most one thread uses a block. `outer` links the blocks that a thread uses, in one
+ *            pool or in several, from the innermost outward. A block exists as long as its pool.
+ * Writers:   lease: the thread that takes the block; wsq_worker_dismiss. The rest of a block: the
+ *            thread that uses it, if nothing else is said (>>shared).
+ * ========================================================================== */
+
+enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
+
+static bool wsqi_dismissed(wsqi_worker *self) {
+    return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
+}
+
+/* If tasks take at least this long on average, a worker that wakes a task notifies. Otherwise the
+ * woken task would wait until the running task ends. Often that takes longer than the 5 us in which
+ * a sleeping thread wakes up. A guess. */
+#define WSQI_SLOT_NS 3000u
+
+/* Sets wake_slot to lifo_cap, or to 0 if the owner has no permit, tasks take long, or a hook hears
+ * of WSQ_EVENT_WAKE. While wake_slot is 0, a task that the owner wakes goes to wsqi_schedule_slow,
+ * which queues it, and may notify. */
+static inline void wsqi_slot_update(wsqi_worker *self) {
+    bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
+                wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
+    self->wake_slot = slow ? 0 : self->pool->config.lifo_cap;
+}
+
+/* The owner notes whether it holds a permit from here on. */
+static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
+    self->permit = permit;
+    self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
+    wsqi_slot_update(self);
+    /* With one worker, tasks start in the order of their spawns. So a thread that has lost its
+     * permit, and left its tasks in the global queue, puts new tasks there, too, until it has
+     * fetched all tasks from there. */
+    if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
+}
+
+/* Returns what is added to S when the thread gives its permit back: one sleeping permit. A guest
+ * has no permit. For a guest, the result makes S count one guest at work less. (Rejected: a permit
+ * for guests. With one worker, tasks then waited for the end of the wsq_run, and a cancelling
+ * shutdown hung.) */
+static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
+    return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+}
+
+/* Takes a permit, for a thread that starts work or has blocked and goes on. A guest takes none:
+ * from here on S counts it as at work. False: no permit sleeps. */
+static bool wsqi_permit_take(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
+    while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
+        /* Relaxed: no later read depends on the permit. Failure: decide again. */
+        if (!wsqi_cas_rlx(&pool->permits, &s, s - unit)) continue;
+        wsqi_permit_set(self, true);
+        return true;
+    }
+    return false;
+}
+
+/* Sets up a block. False: no memory for its deque. */
+static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
+    memset((void *)self, 0, sizeof *self);
+    self->pool = pool;
+    self->parker.parking = &pool->parking;
+    self->index = index;
+    self->turn.lifo_left = pool->config.lifo_cap;
+    self->frame.floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->frame.floor);
+    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
+    wsqi_steal_request(self); /* sets the traps, because no job is public yet */
+    wsq_random_seed(&self->random, pool->config.seed + index);
+    wsq_tune_init(&self->tune, &pool->config);
+    self->order = index < pool->guest_base ? pool->config.order : WSQ_SHARED;
+    wsqi_permit_set(self, index < pool->workers && !pool->config.lend_only);
+    self->turn.left = self->tune.interval;
+    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
+    wsqi_store_init(&self->counters.interval, self->tune.interval);
+    wsq_ring_init(&self->ring);
+    return self->order != WSQ_LIFO ||
+           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
+}
+
+/* Returns the block with this index. Makes it, unless an earlier start made it and then failed. The
+ * caller holds the pool's lock; it counts the block in pool->made afterwards.
+ * NULL: no memory. */
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
+    wsqi_worker *block = wsqi_block(pool, index);
+    if (block != NULL) return block;
+    block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
+    if (block != NULL && !wsqi_worker_init(block, pool, index)) {
+        wsqi_blocks_give(pool->config.allocator, block, WSQ_BLOCK_SIZE);
+        block = NULL;
+    }
+    wsqi_set(&pool->table[index], block);
+    return block;
+}
+
+/* Takes the block for this thread. False: another thread has it. */
+static bool wsqi_lease_take(wsqi_worker *block) {
+    uint32_t lease = wsqi_load_hint(&block->lease);
+    /* B4: this thread sees what the last thread did in the block. Pairs with B5. Failure: another
+     * thread has the block. */
+    return (lease & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT &&
+           wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
+}
+
+/* The thread enters a block that it has taken: its innermost block until wsqi_block_leave. */
+static void wsqi_block_enter(wsqi_worker *block) {
+    block->outer = wsqi_self_get();
+    wsqi_self_set(block);
+}
+
+/* Leaves the thread's innermost block, and gives it back. (WSQI_COLD, because inlined into
+ * wsqi_serve it costs two instructions a task: gcc 12.) */
+WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
+    wsqi_self_set(block->outer);
+    /* B5: the next thread sees what this thread did in the block. Pairs with B4. The new value is
+     * VACANT and counts one lease more. Relaxed: between load and store only a dismissal could
+     * change `lease`. The dismissal may be lost, because this thread leaves anyway. */
+    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
+}
+
+/* Takes a guest's block of one of two kinds: for a task inside a wait (`above`), or for a wsq_run
+ * or a helper. There are WSQ_GUESTS of each. NULL: all are taken, or there is no memory. Threads on
+ * different processors begin at different blocks, so that a block mostly stays in one cache. */
+static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
+    bool more = true;
+    while (more) {
+        unsigned made = wsqi_guests_made(pool), count = 0;
+        unsigned n = made > 1 ? wsqi_cpu_now() % made : 0;
+        for (unsigned i = 0; i < made; i++, n = n + 1 < made ? n + 1 : 0) {
+            wsqi_worker *guest = wsqi_block(pool, pool->guest_base + n);
+            if (guest->above != above) continue;
+            if (wsqi_lease_take(guest)) return guest;
+            count++;
+        }
+        if (count == WSQ_GUESTS) return NULL;
+        wsqi_lock(pool, &pool->lock); /* no block is free: makes one more */
+        if (wsqi_load_locked(&pool->made.guests) == made) { /* else another thread has made one */
+            wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
+            more = guest != NULL;
+            if (more) guest->above = above;
+            /* B2: a thread that reads the new count finds the block filled. Pairs with B1. */
+            if (more) wsqi_store_rel(&pool->made.guests, made + 1);
+        }
+        wsqi_unlock(pool, &pool->lock);
+    }
+    return NULL;
+}
+
+/* Copies each field, because a model checker cannot follow a copy of bytes. */
+static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
+    to->outer = from->outer;
+    to->task = from->task;
+    to->group = from->group;
+    to->loop = from->loop;
+    to->floor = from->floor;
+    to->budget_left = from->budget_left;
+}
+
+/* The owner begins a task or job on top of the current one. *former keeps the current frame. Jobs
+ * that the new task or job forks begin at `floor`. */
+static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
+    wsqi_frame_copy(former, &self->frame);
+    self->frame.outer = former;
+    self->frame.task = NULL;
+    self->frame.group = NULL;
+    self->frame.loop = NULL;
+    self->frame.floor = floor;
+}
+
+static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
+    wsqi_frame_copy(&self->frame, former);
 }
 
 /* ==========================================================================
@@ -5733,7 +5945,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0: an empty slot */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->marks.run) == run) self->robs_slots = true;
+        else if (wsqi_load_hint(&worker->marks.run) == run) self->search.robs_slots = true;
         wsqi_store_hint(&worker->marks.run, run);
     }
 }
@@ -5747,13 +5959,13 @@ static void wsqi_watch_end(wsqi_worker *self) {
     /* The time of the next look lies in the pool, because the next watcher needs it, too. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
-    if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
+    if (!self->search.robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
         return;
     }
-    if (self->robs_slots) wsqi_joiner_ask(pool);
-    self->robs_slots = false; /* no permit sleeps, so this thread may not rob */
+    if (self->search.robs_slots) wsqi_joiner_ask(pool);
+    self->search.robs_slots = false; /* no permit sleeps, so this thread may not rob */
 }
 
 /* The owner is idle, and its park_timeout_ns is up. If at two time-outs in a row a task is queued,
@@ -5762,12 +5974,12 @@ static void wsqi_watch_end(wsqi_worker *self) {
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
-    bool before = self->suspicious;
+    bool before = self->sleep.suspicious;
     wsqi_fence_sc(); /* I6: a full barrier, which the reads of S and of the queues below need */
     uint64_t s = wsqi_load_fenced(&pool->permits);
-    self->suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
+    self->sleep.suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
                        wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-    if (!before || !self->suspicious) return;
+    if (!before || !self->sleep.suspicious) return;
     wsqi_stat(self->counters.rescued, 1);
     wsqi_wake_self(self);
 }
@@ -5801,12 +6013,6 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
     return false;
 }
 
-enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
-
-static bool wsqi_dismissed(wsqi_worker *self) {
-    return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
-}
-
 /* Moves a woken worker to another processor if, for the second time in a row, it was woken for jobs
  * and finds itself on its waker's processor; then again at the fourth time, the eighth and so on.
  * Reason: a kernel may leave a woken thread on its waker's processor. Then the two take turns, and
@@ -5816,35 +6022,10 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     uint32_t from = wsqi_load_hint(&self->from);
     if (from == 0) return;
     wsqi_store_hint(&self->from, 0u);
-    self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
+    self->sleep.beside = from == 1 + wsqi_cpu_now() ? self->sleep.beside + 1 : 0;
     /* If the pool starts no threads, this thread is the user's, so its affinity mask stays. */
-    bool moves = self->beside >= 2 && (self->beside & (self->beside - 1)) == 0;
+    bool moves = self->sleep.beside >= 2 && (self->sleep.beside & (self->sleep.beside - 1)) == 0;
     if (moves && wsqi_own_threads(&self->pool->config) != 0) wsqi_cpu_leave();
-}
-
-/* If tasks take at least this long on average, a worker that wakes a task notifies. Otherwise the
- * woken task would wait until the running task ends. Often that takes longer than the 5 us in which
- * a sleeping thread wakes up. A guess. */
-#define WSQI_SLOT_NS 3000u
-
-/* Sets wake_slot to lifo_cap, or to 0 if the owner has no permit, tasks take long, or a hook hears
- * of WSQ_EVENT_WAKE. While wake_slot is 0, a task that the owner wakes goes to wsqi_schedule_slow,
- * which queues it, and may notify. */
-static inline void wsqi_slot_update(wsqi_worker *self) {
-    bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
-                wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
-    self->wake_slot = slow ? 0 : self->pool->config.lifo_cap;
-}
-
-/* The owner notes whether it holds a permit from here on. */
-static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
-    self->permit = permit;
-    self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
-    wsqi_slot_update(self);
-    /* With one worker, tasks start in the order of their spawns. So a thread that has lost its
-     * permit, and left its tasks in the global queue, puts new tasks there, too, until it has
-     * fetched all tasks from there. */
-    if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
 }
 
 /* The owner is about to sleep. It takes the driver, if that is free, in four cases: it had the
@@ -5857,10 +6038,10 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     uint64_t run = wsqi_load_own(&self->counters.run);
     uint32_t poller = wsqi_load_hint(&pool->poller) & ~WSQI_HEARD;
     bool last = poller == WSQI_HAS_DRIVER(self->index) - 1;
-    bool works = run != self->slept_at || pool->config.caller_runs ||
+    bool works = run != self->sleep.run || pool->config.caller_runs ||
                  wsqi_sleeping(s) >= pool->workers;
     if (works || last) (void)wsqi_driver_take(self);
-    self->slept_at = run;
+    self->sleep.run = run;
 }
 
 /* The owner found no work, or has no permit. It sleeps until another thread wakes it, with a permit
@@ -5882,14 +6063,14 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (self->use == WSQI_USE_COMES) {
         self->use = WSQI_USE_COMMON;
         /* B7: a thread that sees the lower `coming` sees this thread in S. Pairs with B8. */
-        wsqi_add_acqrel(&pool->coming, 0u - 1u);
+        wsqi_add_acqrel(&pool->made.coming, 0u - 1u);
         /* I8: either this thread sees a permit given back now, or the giver sees the lower
          * `coming`. If not, the giver counts this thread there and in S, and starts no stand-in. */
         wsqi_fence_rmw();
         (void)wsqi_thread_ready(pool, 0);
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
-    self->robs_slots = false;
+    self->search.robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
     /* These two calls precede wsqi_pass_on, which wakes a thread if a needed watcher is missing. */
     wsqi_driver_rest(self, s);
@@ -5929,7 +6110,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
 }
 
 /* ==========================================================================
- * >>worker: its queue, and what it takes from other queues
+ * >>queue: a worker's tasks, and what it takes from other queues
  * Purpose:   moves tasks between a worker's slot, its queue, the lanes, and other workers.
  * Invariant: a task is in one place: a LIFO slot, a worker's queue, a lane, or running.
  * Writers:   the owner. Thieves also write its slot, the head of its ring, the top of its deque.
@@ -6018,7 +6199,7 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
  * WSQ_LIFO pools have long queues, and they have no slots.) True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
-    self->lifo_left = 0;
+    self->turn.lifo_left = 0;
     size_t length = wsqi_queue_length(self);
     bool stays = length > WSQ_RING_CAPACITY && !wsqi_dismissed(self);
     if (stays || (length == 0 && item == NULL)) return length != 0;
@@ -6090,11 +6271,11 @@ static void wsqi_slot_tell(wsqi_worker *self) {
 /* May the task in the owner's slot run next? After lifo_cap tasks from the slot, a task of the
  * queue comes first, unless the queue is empty. */
 WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
-    if (WSQI_LIKELY(self->lifo_left != 0)) {
-        self->lifo_left--;
+    if (WSQI_LIKELY(self->turn.lifo_left != 0)) {
+        self->turn.lifo_left--;
         return true;
     }
-    self->lifo_left = self->pool->config.lifo_cap;
+    self->turn.lifo_left = self->pool->config.lifo_cap;
     return wsqi_queue_length(self) == 0;
 }
 
@@ -6175,15 +6356,15 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
  * dry: the owner has nothing else to do, so it takes WSQ_HIGH or pinned tasks at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t streak = self->high % (WSQI_HIGH_STREAK + 1);
+    uint32_t streak = self->turn.high % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK) task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH]);
     if (task != NULL) {
-        self->high += streak < WSQI_HIGH_STREAK;
+        self->turn.high += streak < WSQI_HIGH_STREAK;
         return task;
     }
-    self->high += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
-    bool due = self->high / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    self->turn.high += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
+    bool due = self->turn.high / (WSQI_HIGH_STREAK + 1) % 2 != 0;
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
@@ -6250,37 +6431,12 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     item = wsqi_unmarked(item);
-    self->source = victim->index + 1;
+    self->search.source = victim->index + 1;
     self->turn.tail = before + more; /* wsqi_take_stuck steals only after these tasks have run */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
-}
-
-/* Copies each field, because a model checker cannot follow a copy of bytes. */
-static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
-    to->outer = from->outer;
-    to->task = from->task;
-    to->group = from->group;
-    to->loop = from->loop;
-    to->floor = from->floor;
-    to->budget_left = from->budget_left;
-}
-
-/* The owner begins a task or job on top of the current one. *former keeps the current frame. Jobs
- * that the new task or job forks begin at `floor`. */
-static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
-    wsqi_frame_copy(former, &self->frame);
-    self->frame.outer = former;
-    self->frame.task = NULL;
-    self->frame.group = NULL;
-    self->frame.loop = NULL;
-    self->frame.floor = floor;
-}
-
-static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
-    wsqi_frame_copy(&self->frame, former);
 }
 
 /* ==========================================================================
@@ -6640,13 +6796,13 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
     /* Relaxed: a thread that frees the pool waits for this task first, so it sees this addition. */
-    if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
+    if (abroad) wsqi_add_rlx(&pool->duty.abroad, 1u);
     /* A hint suffices: only wsqi_stuck and a dump read this count. It may be wrong for a moment. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
     /* P7: the queueing is over; from here on the pool may be freed. Pairs with P8. */
-    if (abroad) wsqi_add_acqrel(&pool->abroad, 0u - 1u);
+    if (abroad) wsqi_add_acqrel(&pool->duty.abroad, 0u - 1u);
     return true;
 }
 
@@ -7778,7 +7934,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
         self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
         wsqi_cancel_task(self->pool, task);
-        self->reported = UINT64_MAX;
+        self->search.reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
         wsqi_task_run_grouped(self, task, group);
     } else if (wsqi_task_poll(self, task)) {
@@ -7810,7 +7966,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So this
      * thread checks for a quiet pool now, not after the job. (In a join it does so only if it has
      * ended tasks since its last search.) */
-    if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
+    uint64_t finished = wsqi_load_own(&self->counters.finished);
+    if (self->depth.joins == 0 || finished != self->search.reported) {
         /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that waiter sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
         wsqi_fence_rmw();
@@ -7898,7 +8055,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
     /* all: the pass visits sleepers, too. In a WSQ_LIFO pool a sleeper may have a long deque. */
-    bool all = self->robs_slots || (reach != WSQI_JOBS && wsqi_has_deque(self));
+    bool robs = self->search.robs_slots, all = robs || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
@@ -7906,7 +8063,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     do {
         unsigned visits = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
         uint32_t *next = &from[ordered ? distance : 0], start = *next % count;
-        for (unsigned i = 0; i < count && (visits != 0 || self->robs_slots) && *task == NULL; i++) {
+        for (unsigned i = 0; i < count && (visits != 0 || robs) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
             /* One read serves 64 victims: all workers write to the bitmap, so reads are slow. */
@@ -8084,7 +8241,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     if (now < *watch) return true;
     *watch = now + WSQI_WATCH_NS;
     wsqi_slots_mark(self);
-    return !self->robs_slots;
+    return !self->search.robs_slots;
 }
 
 /* In its first rounds, about 1 us long, a search takes nothing from LIFO slots, because most owners
@@ -8102,7 +8259,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * this effect. Otherwise a second worker, which each batch of events wakes, would never be
  * discouraged.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
-    return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
+    return !wsqi_worth(self->search.vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
 
 /* Any thread: how many tasks the helpers have taken, modulo 2^32. */
@@ -8126,7 +8283,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
-    bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->helped;
+    bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->search.helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
     uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
     self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
@@ -8141,30 +8298,32 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
      * keep this worker from stealing. A discouraged worker does not ask: it soon sleeps in the
      * driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
-    bool first = driver && !self->drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
-    self->drove = false;
+    bool first = driver && !self->search.drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
+    self->search.drove = false;
     if (wsqi_steal_lead(self, task)) return true;
     if (first && *task == NULL && wsqi_drive(self))
-        self->drove = (*task = wsqi_take_local(self)) != NULL;
+        self->search.drove = (*task = wsqi_take_local(self)) != NULL;
     if (*task == NULL && !self->searching && wsqi_steal_pass(self, WSQI_TASKS, from, task))
         return true;
     if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_local(self);
     if (*task != NULL) return false;
     /* If half the workers search, no rounds follow, unless S counts this worker already, or the
      * user has set a time. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
-    if (crowd && !self->searching && !lasts) rounds = 0;
+    if (!self->searching && !lasts &&
+        2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers)
+        rounds = 0;
     /* The rounds. Each looks at urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
-        bool counts = start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
-        if (counts && !self->searching) wsqi_search_begin(self);
+        if (!self->searching &&
+            (start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0))
+            wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = WSQI_TASKS;
         if (round >= WSQI_SLOT_ROUNDS || self->tune.average_ns >= WSQI_SLOT_STEAL_NS)
             reach = WSQI_SLOTS;
         bool job = *task == NULL && wsqi_steal_pass(self, reach, from, task);
-        if (round > 0 && (job || *task != NULL)) self->vain = 0;
+        if (round > 0 && (job || *task != NULL)) self->search.vain = 0;
         if (job) return true;
         if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
@@ -8173,9 +8332,101 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     }
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
-    self->vain = (uint8_t)(self->vain + 1);
-    return self->robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, from, task);
+    self->search.vain = (uint8_t)(self->search.vain + 1);
+    return self->search.robs_slots && wsqi_steal_pass(self, WSQI_SLOTS, from, task);
 }
+
+/* ---- a worker that lingers ---- */
+
+/* How long a worker lingers after a helper took a task. A guess: the time of a few wake-ups. */
+#ifndef WSQI_LINGER_NS
+#define WSQI_LINGER_NS 60000u
+#endif
+#define WSQI_LINGER_LOOKS 4u /* a lingering worker takes work that so many looks in a row see; */
+#define WSQI_LINGER_MUCH_NS 5000u /* and tasks that will take so long in all: about a wake-up */
+
+/* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
+ * another task. The owner expects this if helpers took two tasks or more since it last looked. If
+ * they took one, the owner expects it only for WSQI_LINGER_NS after `lingered`: the time when
+ * wsqi_linger last began, or last saw that a helper had taken a task. The owner lingers only if the
+ * pool has no driver, and no other worker lingers. There must be two processors or more, and at
+ * least one for each worker. And spin_ns must be 0, or a time (not WSQ_SPIN_OFF) of at least
+ * WSQI_LINGER_NS. (Rejected: to linger on one processor, too. There a woken thread preempts its
+ * waker, but a thread that lingers, and yields, gets the processor only when the running thread's
+ * time slice ends. bench/README has figures.) */
+static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
+    wsq_pool *pool = self->pool;
+    uint64_t now = wsqi_clock_ns(), since = now - self->search.lingered;
+    uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
+    uint32_t count = helped - self->search.helped;
+    self->search.helped = helped;
+    self->search.lingered = now;
+    if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->config.driver != NULL ||
+        spin_ns == WSQ_SPIN_OFF || (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
+        return false;
+    return pool->processors > 1 && pool->workers <= pool->processors;
+}
+
+/* If a search has found nothing, this keeps the searcher awake for a while, provided that it pays
+ * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
+ * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
+ * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
+ * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves short tasks
+ * to helpers: those in a lane from which a helper has taken the first task since the last look. (If
+ * it took a few short nodes of a graph that a helper runs, each of the two would wait for the
+ * other's cache lines: a run of 100 empty nodes took 34 us, not 7.) True: the worker has seen work
+ * of another kind, or much work, and has taken a permit to search again. False: it must sleep. (If
+ * it saw that work, but no permit was left, it sleeps, too, and so leaves its processor to helpers.
+ * But with more processors than workers it lingers on.) */
+WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0, nobody = 0;
+    bool much = false, takes = false;
+    if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
+    /* Relaxed: the flag publishes nothing. Failure: another worker lingers. */
+    if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
+    wsqi_permit_set(self, false);
+    /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
+     * searcher, and a searcher looks once more before it sleeps. */
+    wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
+    uint64_t start = self->search.lingered, now = start;
+    while (!takes && (!much || pool->workers < pool->processors) &&
+           now - self->search.lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
+           wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
+           wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
+           (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_timer_watched(pool))) {
+        wsqi_thread_yield();
+        wsqi_backoff(3, NULL);
+        now = wsqi_clock_ns();
+        self->search.helped = wsqi_helped(pool);
+        bool fresh = false; /* helpers have just emptied a lane, so mostly they get its next task */
+        size_t left = 0;    /* how many tasks are left to helpers */
+        for (unsigned i = 0; i < pool->shares; i++) {
+            wsqi_inject *lane = wsqi_share(pool, i);
+            uint32_t count = wsqi_load_hint(&lane->helped);
+            if (count == helped[i]) continue;
+            helped[i] = count;
+            self->search.lingered = now;
+            uint32_t length = wsqi_load_hint(&lane->length);
+            left += length;
+            if (length != 0) continue;
+            fresh = true;
+            left += wsqi_load_hint(&lane->incoming) != NULL;
+        }
+        if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
+        size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
+        bool work = amount > left || wsqi_look_jobs(pool) != NULL;
+        seen = work ? seen + 1 : 0;
+        much = seen >= WSQI_LINGER_LOOKS ||
+               (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS;
+        takes = much && wsqi_permit_take(self);
+    }
+    wsqi_store_hint(&pool->lingers, 0u);
+    return takes;
+}
+
+/* ---- the steps together ---- */
 
 /* Steps 0 and 1 of FINDING WORK: finds a task nearby. Unless a turn is due or an urgent task is
  * queued, this touches only the worker's own cache lines and two counts of urgent tasks. */
@@ -8203,7 +8454,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (again) continue;
         wsqi_group_flush(self); /* so that the last worker to run dry sees which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
-        if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
+        if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->search.vain = 0;
         if (!stolen) break;
         if (!self->permit) break; /* the job has blocked, and another thread has the permit now */
         /* The job may have taken long. So events of the driver come first, and then all steps. */
@@ -8235,17 +8486,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     return task != NULL;
 }
 
-/* ==========================================================================
- * >>pump: caller_runs pools, where the waiting thread works
- * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
- *            the pool's tasks, and acts for each of them as one of the pool's workers.
- * Invariant: at most one thread works, until its wait or its wsq_pool_run_one ends. A second one
- *            that wants to work sets `pump` to WANTED. In a wait it then sleeps. When the working
- *            thread leaves, it calls all waiting threads.
- * Writers:   pump: any thread, by CAS or exchange. A block's `outer`: the working thread.
- * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is how a lock on
- *            a futex marks that it has waiters (Drepper 2004).
- * ========================================================================== */
+/* ---- a task in the middle of another one, and pinned tasks ---- */
 
 /* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The task's jobs lie
  * on the job stack from `floor` on. If `floor` is wsqi_full_mark, each fork runs its job
@@ -8262,6 +8503,50 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame_pop(self, &frame);
     return ran;
 }
+
+/* Runs a task in the middle of another one: `task`, or, if that is NULL, a task that it finds. The
+ * new task's jobs go into a guest's block, because the other task's jobs may lie anywhere in the
+ * worker's block. If no guest's block is free, each fork of the new task runs its job immediately.
+ * False: it found no task. */
+static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
+    wsqi_worker *guest = wsqi_guest_take(self->pool, true);
+    if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
+    wsqi_block_enter(guest);
+    bool ran = wsqi_step_nested(self, task, wsqi_base(guest));
+    wsqi_block_leave(guest);
+    return ran;
+}
+
+/* Runs the oldest task that is pinned to this thread, also without a permit, because no other
+ * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
+ * While it runs many pinned tasks in a row, the threads with permits may all be in long tasks; then
+ * none takes a turn (wsqi_take_turn). So this also fires timers, and once in WSQI_WATCH_NS asks
+ * the driver. above: the thread is in the middle of another task. False: it has no pinned task. */
+static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
+    wsq_pool *pool = self->pool;
+    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
+    (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
+    if (pool->config.driver != NULL && wsqi_clock_ns() >= self->turn.start + WSQI_WATCH_NS) {
+        (void)wsqi_drive(self);
+        wsqi_turn_clock(self);
+    }
+    wsq_task *task = wsqi_take_lane(self, &self->inbox);
+    if (task == NULL) return false;
+    if (self->searching) wsqi_search_end(self);
+    return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
+}
+
+/* ==========================================================================
+ * >>pump: caller_runs pools, where the waiting thread works
+ * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
+ *            the pool's tasks, and acts for each of them as one of the pool's workers.
+ * Invariant: at most one thread works, until its wait or its wsq_pool_run_one ends. A second one
+ *            that wants to work sets `pump` to WANTED. In a wait it then sleeps. When the working
+ *            thread leaves, it calls all waiting threads.
+ * Writers:   pump: any thread, by CAS or exchange. A block's `outer`: the working thread.
+ * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is how a lock on
+ *            a futex marks that it has waiters (Drepper 2004).
+ * ========================================================================== */
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
@@ -8300,7 +8585,7 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     self->outer = top;
     wsqi_self_set(self);
     self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
-    self->vain = 0;       /* so no search is cut short */
+    self->search.vain = 0;       /* so no search is cut short */
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
     bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
@@ -8346,31 +8631,9 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a guest's block, and a permit.)
  * Writers:   permit: its thread. A waker hands a permit to an idle thread with the token; a thread
  *            that blocks hands its permit over by clearing a seat. A seat: any thread, by CAS.
- *            threads_made: the holder of the pool's lock.
+ *            made.threads: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
-
-/* Returns what is added to S when the thread gives its permit back: one sleeping permit. A guest
- * has no permit. For a guest, the result makes S count one guest at work less. (Rejected: a permit
- * for guests. With one worker, tasks then waited for the end of the wsq_run, and a cancelling
- * shutdown hung.) */
-static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
-    return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
-}
-
-/* Takes a permit, for a thread that starts work or has blocked and goes on. A guest takes none:
- * from here on S counts it as at work. False: no permit sleeps. */
-static bool wsqi_permit_take(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
-    while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
-        /* Relaxed: no later read depends on the permit. Failure: decide again. */
-        if (!wsqi_cas_rlx(&pool->permits, &s, s - unit)) continue;
-        wsqi_permit_set(self, true);
-        return true;
-    }
-    return false;
-}
 
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
  * notifies. The thread does this when it blocks in a task, when it has no permit and a run of its
@@ -8403,129 +8666,6 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
     wsqi_permit_slept(pool);
-}
-
-/* Sets up a block. False: no memory for its deque. */
-static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
-    memset((void *)self, 0, sizeof *self);
-    self->pool = pool;
-    self->parker.parking = &pool->parking;
-    self->index = index;
-    self->lifo_left = pool->config.lifo_cap;
-    self->frame.floor = wsqi_base(self);
-    uint32_t start = wsqi_entry_index(self->frame.floor);
-    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
-    wsqi_steal_request(self); /* sets the traps, because no job is public yet */
-    wsq_random_seed(&self->random, pool->config.seed + index);
-    wsq_tune_init(&self->tune, &pool->config);
-    self->order = index < pool->guest_base ? pool->config.order : WSQ_SHARED;
-    wsqi_permit_set(self, index < pool->workers && !pool->config.lend_only);
-    self->turn.left = self->tune.interval;
-    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
-    wsqi_store_init(&self->counters.interval, self->tune.interval);
-    wsq_ring_init(&self->ring);
-    return self->order != WSQ_LIFO ||
-           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
-}
-
-/* Returns the block with this index. Makes it, unless an earlier start made it and then failed. The
- * caller holds the pool's lock; it counts the block in threads_made or guests_made afterwards.
- * NULL: no memory. */
-static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index);
-    if (block != NULL) return block;
-    block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
-    if (block != NULL && !wsqi_worker_init(block, pool, index)) {
-        wsqi_blocks_give(pool->config.allocator, block, WSQ_BLOCK_SIZE);
-        block = NULL;
-    }
-    wsqi_set(&pool->table[index], block);
-    return block;
-}
-
-/* Takes the block for this thread. False: another thread has it. */
-static bool wsqi_lease_take(wsqi_worker *block) {
-    uint32_t lease = wsqi_load_hint(&block->lease);
-    /* B4: this thread sees what the last thread did in the block. Pairs with B5. Failure: another
-     * thread has the block. */
-    return (lease & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT &&
-           wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
-}
-
-/* The thread enters a block that it has taken: its innermost block until wsqi_block_leave. */
-static void wsqi_block_enter(wsqi_worker *block) {
-    block->outer = wsqi_self_get();
-    wsqi_self_set(block);
-}
-
-/* Leaves the thread's innermost block, and gives it back. (WSQI_COLD, because inlined into
- * wsqi_serve it costs two instructions a task: gcc 12.) */
-WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
-    wsqi_self_set(block->outer);
-    /* B5: the next thread sees what this thread did in the block. Pairs with B4. The new value is
-     * VACANT and counts one lease more. Relaxed: between load and store only a dismissal could
-     * change `lease`. The dismissal may be lost, because this thread leaves anyway. */
-    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
-}
-
-/* Takes a guest's block of one of two kinds: for a task inside a wait (`above`), or for a wsq_run
- * or a helper. There are WSQ_GUESTS of each. NULL: all are taken, or there is no memory. Threads on
- * different processors begin at different blocks, so that a block mostly stays in one cache. */
-static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
-    bool more = true;
-    while (more) {
-        unsigned made = wsqi_guests_made(pool), count = 0;
-        unsigned n = made > 1 ? wsqi_cpu_now() % made : 0;
-        for (unsigned i = 0; i < made; i++, n = n + 1 < made ? n + 1 : 0) {
-            wsqi_worker *guest = wsqi_block(pool, pool->guest_base + n);
-            if (guest->above != above) continue;
-            if (wsqi_lease_take(guest)) return guest;
-            count++;
-        }
-        if (count == WSQ_GUESTS) return NULL;
-        wsqi_lock(pool, &pool->lock); /* no block is free: makes one more */
-        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread has made one */
-            wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
-            more = guest != NULL;
-            if (more) guest->above = above;
-            /* B2: a thread that reads the new count finds the block filled. Pairs with B1. */
-            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
-        }
-        wsqi_unlock(pool, &pool->lock);
-    }
-    return NULL;
-}
-
-/* Runs a task in the middle of another one: `task`, or, if that is NULL, a task that it finds. The
- * new task's jobs go into a guest's block, because the other task's jobs may lie anywhere in the
- * worker's block. If no guest's block is free, each fork of the new task runs its job immediately.
- * False: it found no task. */
-static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
-    wsqi_worker *guest = wsqi_guest_take(self->pool, true);
-    if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
-    wsqi_block_enter(guest);
-    bool ran = wsqi_step_nested(self, task, wsqi_base(guest));
-    wsqi_block_leave(guest);
-    return ran;
-}
-
-/* Runs the oldest task that is pinned to this thread, also without a permit, because no other
- * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
- * While it runs many pinned tasks in a row, the threads with permits may all be in long tasks; then
- * none takes a turn (wsqi_take_turn). So this also fires timers, and once in WSQI_WATCH_NS asks
- * the driver. above: the thread is in the middle of another task. False: it has no pinned task. */
-static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
-    wsq_pool *pool = self->pool;
-    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
-    (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
-    if (pool->config.driver != NULL && wsqi_clock_ns() >= self->turn.start + WSQI_WATCH_NS) {
-        (void)wsqi_drive(self);
-        wsqi_turn_clock(self);
-    }
-    wsq_task *task = wsqi_take_lane(self, &self->inbox);
-    if (task == NULL) return false;
-    if (self->searching) wsqi_search_end(self);
-    return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
@@ -8573,96 +8713,6 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     return true;
 }
 
-/* ---- a worker that lingers ---- */
-
-/* How long a worker lingers after a helper took a task. A guess: the time of a few wake-ups. */
-#ifndef WSQI_LINGER_NS
-#define WSQI_LINGER_NS 60000u
-#endif
-#define WSQI_LINGER_LOOKS 4u /* a lingering worker takes work that so many looks in a row see; */
-#define WSQI_LINGER_MUCH_NS 5000u /* and tasks that will take so long in all: about a wake-up */
-
-/* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
- * another task. The owner expects this if helpers took two tasks or more since it last looked. If
- * they took one, the owner expects it only for WSQI_LINGER_NS after `lingered`: the time when
- * wsqi_linger last began, or last saw that a helper had taken a task. The owner lingers only if the
- * pool has no driver, and no other worker lingers. There must be two processors or more, and at
- * least one for each worker. And spin_ns must be 0, or a time (not WSQ_SPIN_OFF) of at least
- * WSQI_LINGER_NS. (Rejected: to linger on one processor, too. There a woken thread preempts its
- * waker, but a thread that lingers, and yields, gets the processor only when the running thread's
- * time slice ends. bench/README has figures.) */
-static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
-    wsq_pool *pool = self->pool;
-    uint64_t now = wsqi_clock_ns(), since = now - self->lingered;
-    uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
-    uint32_t count = helped - self->helped;
-    self->helped = helped;
-    self->lingered = now;
-    if (count == 0 || (count == 1 && since > WSQI_LINGER_NS) || pool->config.driver != NULL ||
-        spin_ns == WSQ_SPIN_OFF || (spin_ns != 0 && spin_ns < WSQI_LINGER_NS))
-        return false;
-    return pool->processors > 1 && pool->workers <= pool->processors;
-}
-
-/* If a search has found nothing, this keeps the searcher awake for a while, provided that it pays
- * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
- * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
- * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
- * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves short tasks
- * to helpers: those in a lane from which a helper has taken the first task since the last look. (If
- * it took a few short nodes of a graph that a helper runs, each of the two would wait for the
- * other's cache lines: a run of 100 empty nodes took 34 us, not 7.) True: the worker has seen work
- * of another kind, or much work, and has taken a permit to search again. False: it must sleep. (If
- * it saw that work, but no permit was left, it sleeps, too, and so leaves its processor to helpers.
- * But with more processors than workers it lingers on.) */
-WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2];
-    uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0, nobody = 0;
-    bool much = false, takes = false;
-    if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
-    /* Relaxed: the flag publishes nothing. Failure: another worker lingers. */
-    if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
-    wsqi_permit_set(self, false);
-    /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
-     * searcher, and a searcher looks once more before it sleeps. */
-    wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
-    uint64_t start = self->lingered, now = start;
-    while (!takes && (!much || pool->workers < pool->processors) &&
-           now - self->lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
-           wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
-           wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
-           (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_timer_watched(pool))) {
-        wsqi_thread_yield();
-        wsqi_backoff(3, NULL);
-        now = wsqi_clock_ns();
-        self->helped = wsqi_helped(pool);
-        bool fresh = false; /* helpers have just emptied a lane, so mostly they get its next task */
-        size_t left = 0;    /* how many tasks are left to helpers */
-        for (unsigned i = 0; i < pool->shares; i++) {
-            wsqi_inject *lane = wsqi_share(pool, i);
-            uint32_t count = wsqi_load_hint(&lane->helped);
-            if (count == helped[i]) continue;
-            helped[i] = count;
-            self->lingered = now;
-            uint32_t length = wsqi_load_hint(&lane->length);
-            left += length;
-            if (length != 0) continue;
-            fresh = true;
-            left += wsqi_load_hint(&lane->incoming) != NULL;
-        }
-        if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
-        size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-        bool work = amount > left || wsqi_look_jobs(pool) != NULL;
-        seen = work ? seen + 1 : 0;
-        much = seen >= WSQI_LINGER_LOOKS ||
-               (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS;
-        takes = much && wsqi_permit_take(self);
-    }
-    wsqi_store_hint(&pool->lingers, 0u);
-    return takes;
-}
-
 /* The loop of a worker, a stand-in or a lent thread, which is on duty. The thread runs what it
  * finds; without a permit, only tasks that are pinned to it. If it finds nothing, it sleeps. The
  * loop ends when the pool is over, or a lent thread is dismissed. */
@@ -8708,20 +8758,20 @@ static bool wsqi_worker_start(wsqi_worker *self) {
  * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
     unsigned index = wsqi_threads_started(pool);
-    if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
+    if (!wsqi_standins_left(pool) || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     wsqi_worker *block = wsqi_block_make(pool, index);
     if (block == NULL) return false;
     /* B2: a thread that reads the new count finds the block filled. Pairs with B1. The block is
      * counted before its thread can queue tasks, so a look at all queues misses no task. (If the
      * start fails, the block stays counted. So wsqi_alone returns false, and the only worker of a
      * pool notifies for its tasks from then on. Each notify tries to start the thread again.) */
-    wsqi_store_rel(&pool->threads_made, index + 1);
-    wsqi_add_hint(&pool->started, 1u); /* before the thread reads it in wsqi_permit_offer */
-    wsqi_add_hint(&pool->coming, 1u);
+    wsqi_store_rel(&pool->made.threads, index + 1);
+    wsqi_add_hint(&pool->made.started, 1u); /* before the thread reads it in wsqi_permit_offer */
+    wsqi_add_hint(&pool->made.coming, 1u);
     block->use = WSQI_USE_COMES;
     if (wsqi_worker_start(block)) return true;
-    wsqi_add_hint(&pool->coming, 0u - 1u);
-    wsqi_add_hint(&pool->started, 0u - 1u);
+    wsqi_add_hint(&pool->made.coming, 0u - 1u);
+    wsqi_add_hint(&pool->made.started, 0u - 1u);
     return false;
 }
 
@@ -8732,7 +8782,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
  * take a permit, and run in its wait a task that waits for the task below: neither would end. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: if this thread sees the lower `coming`, it sees the new thread in S. Pairs with B7. */
-    uint32_t coming = wsqi_load_acq(&pool->coming);
+    uint32_t coming = wsqi_load_acq(&pool->made.coming);
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
@@ -8755,7 +8805,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
     wsqi_lock(pool, &pool->lock); /* waits until a start that is under way succeeds or fails */
     bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
-                wsqi_threads_started(pool) != pool->guest_base;
+                wsqi_standins_left(pool);
     wsqi_unlock(pool, &pool->lock);
     /* If no stand-in can start, a waiting worker must run the queued task, so this calls all
      * waiting workers. (If all stand-ins have been started, wsqi_permit_offer does that.) */
@@ -9062,7 +9112,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     /* Could the thread run tasks here, if it kept its permit? (In a cancelled pool it cancels them,
      * at any depth.) */
     works = works && self != NULL;
-    if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
+    if (running && works) works = self->depth.waits < wsqi_wait_depth(pool);
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
@@ -9078,11 +9128,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     }
     if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
     wsqi_wait *outer = self->wait; /* its search may go on: a job that it has stolen waits here */
-    self->wait_depth++;
+    self->depth.waits++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
     self->wait = outer;
-    self->wait_depth--;
+    self->depth.waits--;
     /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
      * its permit there. Then it does not sleep yet: the next round follows, as after a task.) */
     if (!ran && !pinned && self->searching) wsqi_sleep(self, wait);
@@ -9312,9 +9362,9 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
-        if (self->wait_depth++ < WSQI_WAIT_DEPTH)
+        if (self->depth.waits++ < WSQI_WAIT_DEPTH)
             wsqi_help_run(self, task, group, wsqi_full_mark(self));
-        self->wait_depth--;
+        self->depth.waits--;
         return;
     }
     if (self != NULL || !pool->helped || (group != NULL && wsq_group_pending(group) == 0) ||
@@ -9470,8 +9520,8 @@ typedef struct wsqi_chunk {
 
 /* Gives the pool a batch of free futures, linked by `next`. The caller holds the pool's lock. */
 static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
-    wsqi_set(&batch->batch, pool->future_batches);
-    pool->future_batches = batch;
+    wsqi_set(&batch->batch, pool->depot.batches);
+    pool->depot.batches = batch;
 }
 
 /* Allocates more futures. The caller holds the pool's lock. False: no memory. */
@@ -9479,8 +9529,8 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
         (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
     if (chunk == NULL) return false;
-    chunk->next = (wsqi_chunk *)pool->future_chunks;
-    pool->future_chunks = chunk;
+    chunk->next = (wsqi_chunk *)pool->depot.chunks;
+    pool->depot.chunks = chunk;
     for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
         wsq_future *last = i % WSQI_FUTURE_BATCH == 0 ? NULL : &chunk->futures[i - 1];
         wsqi_set(&chunk->futures[i].next, last);
@@ -9507,12 +9557,12 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
 
 /* Takes a future for a thread outside, or for a worker whose list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    wsqi_futures *own = self != NULL ? &self->futures : &pool->depot.outside;
     wsqi_lock(pool, &pool->lock);
-    if (own->first == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
-        own->first = pool->future_batches;
+    if (own->first == NULL && (pool->depot.batches != NULL || wsqi_futures_make(pool))) {
+        own->first = pool->depot.batches;
         own->count = WSQI_FUTURE_BATCH;
-        pool->future_batches = wsqi_get(&own->first->batch);
+        pool->depot.batches = wsqi_get(&own->first->batch);
     }
     wsq_future *future = wsqi_futures_pop(own);
     wsqi_unlock(pool, &pool->lock);
@@ -9528,7 +9578,7 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
 /* Puts a free future into the list of the threads outside, or into that of a worker. If the list
  * is full, its newest batch goes to the pool first. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    wsqi_futures *own = self != NULL ? &self->futures : &pool->depot.outside;
     if (wsqi_forked(pool)) return; /* in a child process, the lock may stay held for ever */
     wsqi_lock(pool, &pool->lock);
     if (own->count == 2 * WSQI_FUTURE_BATCH) {
@@ -10068,13 +10118,13 @@ static bool wsqi_join_called(wsqi_worker *self) {
 /* Waits in a join until its stolen job is done. Meanwhile the owner runs other jobs, and sleeps
  * when there are none. Jobs that those jobs fork lie on the job stack from `top` on. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
-    bool help = self->help_depth < WSQI_HELP_DEPTH;
+    bool help = self->depth.joins < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
     bool asked = false; /* this thread was called, and has neither run a job nor slept since */
     self->frame.floor = top;
-    self->help_depth++;
+    self->depth.joins++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
         bool looks = help && (!asked || wsqi_join_called(self));
@@ -10091,7 +10141,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     /* This thread was called for work, but its join is over. So another thread is woken instead. */
     if (asked) wsqi_pass_on(self->pool);
     if (asked) wsqi_permit_slept(self->pool); /* the call may have been for a timer that is due */
-    self->help_depth--;
+    self->depth.joins--;
     self->frame.floor = floor;
 }
 
@@ -11218,14 +11268,14 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 static void wsqi_pool_free(wsq_pool *pool) {
     /* P8: waits, a short time, until no thread outside is still queueing a task. Pairs with P7. (In
      * a child of fork() the thread that would end this wait does not exist.) */
-    while (!wsqi_forked(pool) && wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
+    while (!wsqi_forked(pool) && wsqi_load_acq(&pool->duty.abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
     for (unsigned i = 0; i < wsqi_blocks(pool); i++) /* only a WSQ_LIFO pool has deques */
         if (pool->table[i] != NULL) wsq_deque_fini(&pool->table[i]->deque);
-    while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
-        pool->future_chunks = chunk->next;
+    while ((chunk = (wsqi_chunk *)pool->depot.chunks) != NULL) {
+        pool->depot.chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     wsqi_list *listing = pool->listing;
@@ -11323,7 +11373,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
-        wsqi_store_init(&pool->threads_made, i + 1);
+        wsqi_store_init(&pool->made.threads, i + 1);
         if (!wsqi_worker_init(wsqi_block(pool, i), pool, i)) return false;
     }
     return true;

@@ -152,11 +152,11 @@ static inline void hoard_new(hoard *self) {
 static inline long futures_out(wsq_pool *pool) {
     long out = 0;
     unsigned made = wsqi_threads_made(pool);
-    for (wsqi_chunk *chunk = pool->future_chunks; chunk != NULL; chunk = chunk->next)
+    for (wsqi_chunk *chunk = pool->depot.chunks; chunk != NULL; chunk = chunk->next)
         out += WSQI_FUTURE_CHUNK;
-    for (wsq_future *batch = pool->future_batches; batch != NULL; batch = batch->batch)
+    for (wsq_future *batch = pool->depot.batches; batch != NULL; batch = batch->batch)
         out -= WSQI_FUTURE_BATCH;
-    out -= pool->futures.count;
+    out -= pool->depot.outside.count;
     for (unsigned i = 0; i < made; i++) out -= wsqi_block(pool, i)->futures.count;
     return out;
 }

@@ -42,7 +42,7 @@ static inline void pool_rest(wsq_pool *pool) {
     do {
         test_nap(20000);
         s = wsqi_load_acq(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
-    } while (wsqi_load_acq(&pool->coming) != 0 || wsqi_sleeping(s) != pool->workers ||
+    } while (wsqi_load_acq(&pool->made.coming) != 0 || wsqi_sleeping(s) != pool->workers ||
              s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
     CHECK_EQ(pool_bits(pool->sleepers, pool->words), wsqi_idle(s));
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);

@@ -8,7 +8,7 @@ static inline const char *block_left(wsqi_worker *block) {
     if (block->frame.outer != NULL || block->frame.group != NULL || block->frame.loop != NULL)
         return "a thread is in the middle of a task";
     if (block->frame.floor != wsqi_base(block)) return "the jobs of the next task begin elsewhere";
-    if (block->help_depth != 0 || block->wait_depth != 0 || block->wait != NULL) return "a thread waits";
+    if (block->depth.joins != 0 || block->depth.waits != 0 || block->wait != NULL) return "a thread waits";
     if (block->run_at_fork != 0) return "a job that ran at its fork is not joined";
     if (block->blocking != 0) return "a thread blocks";
     if (block->use == WSQI_USE_HELPS) return "a thread helps";
@@ -28,7 +28,7 @@ static inline const char *lane_left(wsqi_inject *lane) {
 /* How many futures are in use: all, less the free ones. */
 static inline uint64_t futures_used(wsq_pool *pool) {
     uint64_t free_ones = 0, all = 0;
-    const wsqi_futures *list = &pool->futures;
+    const wsqi_futures *list = &pool->depot.outside;
     wsqi_lock(pool, &pool->lock);
     for (unsigned i = 0; i <= wsqi_threads_made(pool); i++) {
         uint64_t count = 0;
@@ -36,9 +36,9 @@ static inline uint64_t futures_used(wsq_pool *pool) {
         free_ones += count == list->count ? count : UINT32_MAX;
         if (i < wsqi_threads_made(pool)) list = &wsqi_block(pool, i)->futures;
     }
-    for (wsq_future *batch = pool->future_batches; batch != NULL; batch = wsqi_get(&batch->batch))
+    for (wsq_future *batch = pool->depot.batches; batch != NULL; batch = wsqi_get(&batch->batch))
         for (wsq_future *one = batch; one != NULL; one = wsqi_get(&one->next)) free_ones++;
-    for (const wsqi_chunk *chunk = (const wsqi_chunk *)pool->future_chunks; chunk != NULL; chunk = chunk->next)
+    for (const wsqi_chunk *chunk = (const wsqi_chunk *)pool->depot.chunks; chunk != NULL; chunk = chunk->next)
         all += WSQI_FUTURE_CHUNK;
     wsqi_unlock(pool, &pool->lock);
     return all - free_ones;
@@ -57,8 +57,8 @@ static inline const char *pool_left(wsq_pool *pool) {
     }
     if (left != NULL) return left;
     if (wsqi_load_acq(&pool->held) != 0) return "a task counts as held";
-    if (wsqi_load_acq(&pool->abroad) != 0) return "a thread outside queues a task";
-    if (wsqi_load_acq(&pool->coming) != 0) return "a stand-in has not come";
+    if (wsqi_load_acq(&pool->duty.abroad) != 0) return "a thread outside queues a task";
+    if (wsqi_load_acq(&pool->made.coming) != 0) return "a stand-in has not come";
     if (wsqi_load_acq(&pool->duty.sweeping) != 0) return "a sweep did not end";
     if (wsqi_load_acq(&pool->lock) != 0) return "the pool is locked";
     return futures_used(pool) != 0 ? "a future is in use" : NULL;

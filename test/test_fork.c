@@ -161,9 +161,9 @@ static pid_t fork_beside_locks(wsq_pool *pool, const wsq_timer *timer) {
     if (timer != NULL) locks[count++] = &wsqi_timers_of(timer->timers.v)->lock;
     for (int i = 0; i < WSQI_BUCKETS; i++) locks[count++] = &pool->waiting[i].lock;
     for (int i = 0; i < count; i++) wsqi_lock(pool, locks[i]);
-    wsqi_add_sc(&pool->abroad, 1u); /* or it is in the middle of queueing a task */
+    wsqi_add_sc(&pool->duty.abroad, 1u); /* or it is in the middle of queueing a task */
     pid_t child = fork();
-    if (child != 0) wsqi_add_sc(&pool->abroad, 0u - 1u);
+    if (child != 0) wsqi_add_sc(&pool->duty.abroad, 0u - 1u);
     for (int i = 0; i < count && child != 0; i++) wsqi_unlock(pool, locks[i]);
     return child;
 }

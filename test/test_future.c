@@ -310,7 +310,7 @@ static void out_of_memory(void) {
     CHECK_EQ(get(held), 1);
     atomic_store(&memory.left, 2);
     uintptr_t all = 2 * 64; /* and what was freed elsewhere, but what threads outside keep */
-    for (wsqi_chunk *chunk = current->future_chunks; chunk != NULL; chunk = chunk->next) all += 64;
+    for (wsqi_chunk *chunk = current->depot.chunks; chunk != NULL; chunk = chunk->next) all += 64;
     uintptr_t got = (uintptr_t)get(submit(current, submit_until_full, 0));
     CHECK(got < all && got >= all - 64 - 2 * WSQI_FUTURE_BATCH); /* 64: this thread's wait may take a block, too */
     atomic_store(&memory.left, LONG_MAX);

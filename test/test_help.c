@@ -561,9 +561,9 @@ static void to_the_global_queue(void) {
         for (int i = 0; i < 4; i++) /* 0 and 2 are marked */
             if (kind == 5 || (kind >= 4 && i % 2 == 0) || ((kind == 2 || kind == 3) && i == 1))
                 CHECK(wsq_ring_push(&self->ring, i % 2 == 0 ? wsqi_marked(of(i)) : of(i)));
-        self->lifo_left = 3;
+        self->turn.lifo_left = 3;
         CHECK_EQ(wsqi_spill_all(self), kind != 0);
-        CHECK_EQ(self->lifo_left, 0);
+        CHECK_EQ(self->turn.lifo_left, 0);
         CHECK(wsqi_queue_length(self) == 0 && wsqi_load_acq(&self->lifo) == NULL);
         wsqi_store_locked(&lane->length, wsqi_inject_collect(lane));
         CHECK(is_list(lane->ready, wanted[kind]));

@@ -316,7 +316,7 @@ static void watches(void) {
     CHECK_EQ(wsqi_load_sc(&pool->watcher), 6 | WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS);
     for (int look = 0; look < 3; look++) { /* a task begins after the first look */
         wsqi_slots_mark(self);
-        CHECK_EQ(self->robs_slots, look == 2);
+        CHECK_EQ(self->search.robs_slots, look == 2);
         CHECK_EQ(wsqi_load_sc(&first->marks.run), look == 0 ? 1 : 2);
         if (look == 0) wsqi_store_sc(&first->counters.run, (uint64_t)1);
     }
@@ -340,14 +340,14 @@ static void suspects(void) {
     for (int look = 0; look < 7; look++) {
         set_s(pool, look == 1, look != 3, 1, false);
         wsqi_park_end(self);
-        CHECK_EQ(self->suspicious, look != 1 && look != 3);
+        CHECK_EQ(self->sleep.suspicious, look != 1 && look != 3);
         CHECK_EQ(wsqi_load_stat(&self->counters.rescued), look >= 5 ? look - 4 : 0);
         if (look == 5) CHECK_EQ(pool_bits(pool->sleepers, pool->words), 0);
         set_bit(pool->sleepers, 5);
     }
     wsqi_store_sc(&pool->sleepers[0], (uint64_t)0);
     set_s(pool, 0, 0, 0, false);
-    self->searching = self->permit = self->suspicious = false;
+    self->searching = self->permit = self->sleep.suspicious = false;
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     pool_end(pool);
 }
@@ -382,7 +382,7 @@ static void looks(void) {
     wsqi_worker *self = wsqi_block(pool, 20); /* as a worker: itself, then the one that it stole from last */
     wsqi_block_enter(self);
     for (unsigned source = 0; source < 2; source++) {
-        self->source = source != 0 ? 1 + 7 : 0;
+        self->search.source = source != 0 ? 1 + 7 : 0;
         CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 4);
         CHECK_EQ(wsqi_look_tasks(pool, where, 2), source != 0 ? 2 : 0);
         CHECK(source == 0 || where[0] == wsqi_block(pool, 7));
@@ -410,9 +410,9 @@ static void numbers(void) {
                 self->searching = false;
                 CHECK_EQ(wsqi_threads_suffice(pool, 0), count >= sleeping);
                 CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping + 1);
-                wsqi_store_sc(&pool->coming, 1u);
+                wsqi_store_sc(&pool->made.coming, 1u);
                 CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping);
-                wsqi_store_sc(&pool->coming, 0u);
+                wsqi_store_sc(&pool->made.coming, 0u);
             }
     set_s(pool, 0, 0, 0, false);
     set_bit(pool->joiners, 129);
@@ -482,7 +482,7 @@ static void robs(void) {
     CHECK_EQ(wsqi_load_acq(&victim->marks.robbed), 0);
     CHECK_EQ(wsqi_load_stat(&self->counters.steals), 1);
     CHECK_EQ(wsqi_load_stat(&self->counters.tasks_stolen), 2);
-    CHECK(self->source == 3 && self->turn.tail == WSQ_RING_START + 1);
+    CHECK(self->search.source == 3 && self->turn.tail == WSQ_RING_START + 1);
     CHECK_EQ(wsq_ring_length(&victim->ring), 2);
     for (int i = 0; i < 2; i++) CHECK(wsq_ring_push(&victim->ring, &tasks[i]));
     CHECK(wsqi_ring_rob(self, victim) == &tasks[3]); /* only one: it has a task already */
@@ -553,19 +553,19 @@ static void steals(void) {
     for (unsigned i = 0; i < 8; i++) {
         (void)wsqi_wait_listen(&wait);
         wsqi_store_sc(&pool->permits, i % 2 * WSQI_GUEST);
-        self->help_depth = i / 2 % 2;
-        self->reported = i / 4 != 0 ? UINT64_MAX : 0;
+        self->depth.joins = i / 2 % 2;
+        self->search.reported = i / 4 != 0 ? UINT64_MAX : 0;
         wsqi_store_sc(&victim->range, wsqi_range_pack(start + 1, start));
         CHECK(wsqi_job_steal(self, victim));
         CHECK_EQ(wsqi_wait_called(&wait), i % 2 != 0 && (i / 2 % 2 == 0 || i / 4 != 0));
     }
     wsqi_wait_end(&wait);
     wsqi_store_sc(&pool->waiters, 0u);
-    self->help_depth = 0;
+    self->depth.joins = 0;
     /* A join looks at all workers in every fourth round, but while guests take the place of all permits
      * only at its thief, and at the worker from which it stole last. */
     wsqi_store_init(&jobs[1].thief, 0u);
-    self->robs_slots = true; /* so a pass visits all */
+    self->search.robs_slots = true; /* so a pass visits all */
     for (uint32_t i = 0; i < 16; i++) {
         bool allowed = i / 4 % 2 == 0, near = i / 8 != 0;
         wsqi_store_sc(&pool->permits, allowed ? 0 : WSQI_ACTIVE);

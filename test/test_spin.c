@@ -68,7 +68,7 @@ static void encouraged(void) {
     int looks_on = 0; /* it may have searched for nothing again since */
     for (int round = 0; round < 10; round++) {
         one_by_one(pool, 40);
-        for (int i = 0; i < 2; i++) wsqi_block(pool, (unsigned)i)->vain = WSQI_VAIN; /* it is at rest */
+        for (int i = 0; i < 2; i++) wsqi_block(pool, (unsigned)i)->search.vain = WSQI_VAIN; /* it is at rest */
         atomic_store(&met, 0);
         CHECK_EQ(wsq_run(pool, meet_root, NULL), WSQ_OK);
         looks_on += discouraged(pool) <= 1;

@@ -64,7 +64,7 @@ static void thieves_stay_near(void) {
         for (unsigned i = 0; i < WORKERS - 1; i++) {
             wsq_task *task = NULL;
             uint32_t from[3] = {i, i, i};
-            self->robs_slots = true; /* so it looks at all of them */
+            self->search.robs_slots = true; /* so it looks at all of them */
             CHECK(!wsqi_steal_pass(self, WSQI_SLOTS, from, &task));
             if (!CHECK(task != NULL)) break;
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)(task - tasks));
@@ -91,7 +91,7 @@ static void searchers_come_to_all(void) {
         put(pool, other);
         self->searching = true;
         for (; task == NULL && passes < 2 * WORKERS; passes++) {
-            self->robs_slots = false; /* such a thread visits all in each pass */
+            self->search.robs_slots = false; /* such a thread visits all in each pass */
             CHECK(!wsqi_steal_pass(self, WSQI_TASKS, from, &task));
         }
         self->searching = false;

@@ -451,7 +451,7 @@ static void jobs_come_and_go(void) {
     explore_wait_quiet();
     explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
     explore_wait_quiet();
-    explore_check(pool->threads_made.v == 2); /* nobody takes the place of a thread that joins */
+    explore_check(pool->made.threads.v == 2); /* nobody takes the place of a thread that joins */
     end(1);
 }
 

@@ -50,13 +50,13 @@ static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
     explore_check(wsqi_searching(pool->permits.v) == 0);
-    unsigned asleep = pool->workers + pool->started.v;
+    unsigned asleep = pool->workers + pool->made.started.v;
     explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);
     explore_check(wsqi_idle(pool->permits.v) == asleep && wsqi_guests(pool->permits.v) == 0);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
     for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
         explore_check(explore_queue_empty(&pool->lanes[i]));
-    for (unsigned i = 0; i < pool->threads_made.v; i++) {
+    for (unsigned i = 0; i < pool->made.threads.v; i++) {
         wsqi_worker *worker = pool->table[i];
         explore_check(worker->lifo.v == NULL && explore_queue_empty(&worker->inbox));
         explore_check(wsqi_head_real(worker->ring.head.v) == worker->ring.tail.v);

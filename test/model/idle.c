@@ -44,7 +44,7 @@ static void model_pool(void) {
     pool.table = table;
     pool.sleepers = &sleepers;
     pool.joiners = &joiners;
-    wsqi_store_rlx(&pool.threads_made, (uint32_t)WORKERS);
+    wsqi_store_rlx(&pool.made.threads, (uint32_t)WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];
         workers[i].pool = &pool;

@@ -646,20 +646,20 @@ static void processor_of_the_waker(void) {
     wsqi_worker *worker = wsqi_block(pool, 0);
     CHECK_EQ(wsq_run(pool, loop_of_two, NULL), WSQ_OK);
     for (unsigned i = 0; i < 2; i++) CHECK_EQ(wsqi_load_hint(&wsqi_block(pool, i)->from), 0);
-    worker->beside = 1;
+    worker->sleep.beside = 1;
     wsqi_leave_waker(worker); /* it was not woken for jobs */
-    CHECK_EQ(worker->beside, 1);
-    worker->beside = 0;
+    CHECK_EQ(worker->sleep.beside, 1);
+    worker->sleep.beside = 0;
     sim_cpu_leaves = 0;
     for (unsigned i = 1; i <= 9; i++) {
         woken_beside(worker);
-        CHECK_EQ(worker->beside, i);
+        CHECK_EQ(worker->sleep.beside, i);
         CHECK_EQ(wsqi_load_hint(&worker->from), 0);
         CHECK_EQ(sim_cpu_leaves, i < 2 ? 0 : i < 4 ? 1 : i < 8 ? 2 : 3);
     }
     wsqi_store_hint(&worker->from, 2 + sim.running->id);
     wsqi_leave_waker(worker);
-    CHECK_EQ(worker->beside, 0);
+    CHECK_EQ(worker->sleep.beside, 0);
     CHECK_EQ(wsqi_load_hint(&worker->from), 0);
     wsq_pool_destroy(pool);
 }

@@ -212,7 +212,7 @@ static void looks_on(void) {
             CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
             nap(MS);
         }
-        for (unsigned i = 0; i < 2; i++) discouraged += wsqi_block(pool, i)->vain >= WSQI_VAIN;
+        for (unsigned i = 0; i < 2; i++) discouraged += wsqi_block(pool, i)->search.vain >= WSQI_VAIN;
         CHECK(children == 1 ? discouraged == 2 : discouraged < 2);
         wsq_pool_destroy(pool);
         sim.threads = 0;
