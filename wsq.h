@@ -8367,22 +8367,57 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     return pool->processors > 1 && pool->workers <= pool->processors;
 }
 
+/* What a lingering worker has seen. */
+typedef struct wsqi_lingering {
+    uint32_t helped[WSQI_SHARES]; /* how many tasks helpers had taken from each lane */
+    uint32_t fresh; /* looks that found a lane which helpers had just emptied */
+    uint32_t seen;  /* how many looks in a row saw work that is not left to helpers */
+} wsqi_lingering;
+
+/* One look of a lingering worker. Does it see work that it must take? It leaves short tasks to
+ * helpers: those in a lane from which a helper has taken the first task since the last look. (If it
+ * took a few short nodes of a graph that a helper runs, each of the two would wait for the other's
+ * cache lines: a run of 100 empty nodes took 34 us, not 7.) It takes work of another kind, and much
+ * work. If helpers have just emptied a lane, they mostly get the next task in it, too; so three of
+ * four of these looks end early (a guess). */
+static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t now) {
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    bool fresh = false;
+    size_t left = 0; /* how many tasks are left to helpers */
+    for (unsigned i = 0; i < pool->shares; i++) {
+        wsqi_inject *lane = wsqi_share(pool, i);
+        uint32_t count = wsqi_load_hint(&lane->helped);
+        if (count == looks->helped[i]) continue;
+        looks->helped[i] = count;
+        self->search.lingered = now;
+        uint32_t length = wsqi_load_hint(&lane->length);
+        left += length;
+        if (length != 0) continue;
+        fresh = true;
+        left += wsqi_load_hint(&lane->incoming) != NULL;
+    }
+    if (fresh && ++looks->fresh % 4 != 0) return false;
+    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
+    bool work = amount > left || wsqi_look_jobs(pool) != NULL;
+    looks->seen = work ? looks->seen + 1 : 0;
+    return looks->seen >= WSQI_LINGER_LOOKS ||
+           (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS;
+}
+
 /* If a search has found nothing, this keeps the searcher awake for a while, provided that it pays
  * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
  * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
  * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
- * thread; and its permit sleeps, so that helpers can take the permit. The worker leaves short tasks
- * to helpers: those in a lane from which a helper has taken the first task since the last look. (If
- * it took a few short nodes of a graph that a helper runs, each of the two would wait for the
- * other's cache lines: a run of 100 empty nodes took 34 us, not 7.) True: the worker has seen work
- * of another kind, or much work, and has taken a permit to search again. False: it must sleep. (If
- * it saw that work, but no permit was left, it sleeps, too, and so leaves its processor to helpers.
- * But with more processors than workers it lingers on.) */
+ * thread; and its permit sleeps, so that helpers can take the permit. True: the worker has seen
+ * work (wsqi_linger_look), and has taken a permit to search again. False: it must sleep. (If it saw
+ * work, but no permit was left, it sleeps, too, and so leaves its processor to helpers. But with
+ * more processors than workers it lingers on.) */
 WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2];
-    uint32_t helped[WSQI_SHARES] = {0}, seen = 0, looks = 0, nobody = 0;
-    bool much = false, takes = false;
+    wsqi_lingering looks = WSQI_INIT;
+    uint32_t nobody = 0;
+    bool work = false, takes = false;
     if (!wsqi_linger_pays(self, wsqi_helped(pool))) return false;
     /* Relaxed: the flag publishes nothing. Failure: another worker lingers. */
     if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
@@ -8391,7 +8426,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
      * searcher, and a searcher looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
     uint64_t start = self->search.lingered, now = start;
-    while (!takes && (!much || pool->workers < pool->processors) &&
+    while (!takes && (!work || pool->workers < pool->processors) &&
            now - self->search.lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
            wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
            wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
@@ -8400,27 +8435,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         wsqi_backoff(3, NULL);
         now = wsqi_clock_ns();
         self->search.helped = wsqi_helped(pool);
-        bool fresh = false; /* helpers have just emptied a lane, so mostly they get its next task */
-        size_t left = 0;    /* how many tasks are left to helpers */
-        for (unsigned i = 0; i < pool->shares; i++) {
-            wsqi_inject *lane = wsqi_share(pool, i);
-            uint32_t count = wsqi_load_hint(&lane->helped);
-            if (count == helped[i]) continue;
-            helped[i] = count;
-            self->search.lingered = now;
-            uint32_t length = wsqi_load_hint(&lane->length);
-            left += length;
-            if (length != 0) continue;
-            fresh = true;
-            left += wsqi_load_hint(&lane->incoming) != NULL;
-        }
-        if (fresh && ++looks % 4 != 0) continue; /* a guess: three of four looks end here */
-        size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-        bool work = amount > left || wsqi_look_jobs(pool) != NULL;
-        seen = work ? seen + 1 : 0;
-        much = seen >= WSQI_LINGER_LOOKS ||
-               (uint64_t)amount * self->tune.average_ns >= WSQI_LINGER_MUCH_NS;
-        takes = much && wsqi_permit_take(self);
+        work = wsqi_linger_look(self, &looks, now);
+        takes = work && wsqi_permit_take(self);
     }
     wsqi_store_hint(&pool->lingers, 0u);
     return takes;

@@ -565,7 +565,7 @@ static void one_beside_asks(void) {
         sim_core *asks = outside(asks_main, pool);
         for (unsigned i = 0; i < 100; i++) {
             item *one = item_make(US);
-            nap(20 * US + i * 10);
+            nap(20 * US + i * 13);
             item_spawn(pool, one);
             CHECK_EQ(wsq_task_wait_for(&one->task, 40 * US), WSQ_OK);
         }
