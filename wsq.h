@@ -326,7 +326,8 @@
  * as long as with WSQ_LIFO.
  *
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
- * next, and a task that yields comes last.
+ * next, and a task that yields comes last. Tasks that come after one predecessor or group are
+ * queued in the order in which wsq_task_after or wsq_group_then was called.
  *
  * PRIORITY. wsq_task_set_priority sets a task's priority before its spawn. A WSQ_HIGH task
  * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
@@ -436,7 +437,9 @@
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
  * waits. These waits nest up to 64 deep, but at most one for each 8 KiB of the stack. A deeper wait
- * only sleeps. While no stand-in is left, four things can wait for ever:
+ * only sleeps. (Waits that run what they await nest deeper: one for each 8 KiB of the stack, so
+ * 1,024 deep on 8 MiB. A deeper one blocks as above.) While no stand-in is left, four things can
+ * wait for ever:
  *     - a task that was started on top of a task that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool for work that needs this pool: the wait runs no task
@@ -2030,7 +2033,8 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 /* This pins the task: from its next spawn on, only the worker with this index runs it, until this
  * is called again. WSQ_ANY_WORKER: any worker may run it. A spawn into a pool that has no such
  * worker fails. The owner of the task may call this, while the task is not spawned.
- * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
+ * WSQ_ERR_INVALID: no pool can have that many workers, the task belongs to a wsq_node whose graph's
+ * pool has fewer, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether the task has
@@ -2309,7 +2313,8 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
  * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, also
  * inside a task or another run. If WSQ_GUESTS runs are under way already, or there is no memory for
  * another one, a caller inside the pool runs `fn` without help, and a caller outside spawns `fn` as
- * a task and waits for it.
+ * a task and waits for it. Jobs that a worker has forked before this call, and not joined yet, stay
+ * on the worker meanwhile: join them first, or pass the context on in place of the call.
  * After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
@@ -4178,9 +4183,11 @@ typedef struct wsqi_slept {
     uint64_t run;    /* counters.run when it last went to sleep */
 } wsqi_slept;
 
-/* How many joins on a worker's stack wait for a stolen job, and how many waits run other tasks. */
+/* How many joins and waits on a worker's stack run something meanwhile. */
 typedef struct wsqi_depth {
-    uint32_t joins, waits;
+    uint32_t joins; /* joins that wait for a stolen job */
+    uint32_t waits; /* waits that run other tasks */
+    uint32_t here;  /* waits that run the task, future or group that they wait for */
 } wsqi_depth;
 
 /* How many tasks of one group the worker has finished, but not counted down in the group yet. */
@@ -6533,6 +6540,9 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker >= WSQI_MAX_WORKERS && worker != WSQ_ANY_WORKER))
         return WSQ_ERR_INVALID;
+    if (wsqi_task_is_node(task) && worker != WSQ_ANY_WORKER &&
+        worker >= wsqi_task_pool(task)->workers) /* a graph's run does not check it */
+        return WSQ_ERR_INVALID;
     uint32_t pin = WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_INDEX_AT;
     wsqi_task_flag(task, WSQI_FLAGS_PIN, worker != WSQ_ANY_WORKER ? pin : 0);
     return WSQ_OK;
@@ -7217,10 +7227,17 @@ static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* Takes a hold from each successor of a task that has ended. edge: the first of the task's edges.
- * All these edges may be freed after this. poisons: the successors must not run. */
+/* Takes a hold from each successor of a task that has ended. edge: the newest of the task's edges;
+ * the oldest is resolved first. All these edges may be freed after this. poisons: the successors
+ * must not run. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
-    for (wsq_edge *next; edge != NULL; edge = next) {
+    wsq_edge *oldest = NULL, *next;
+    for (; edge != NULL; edge = next) {
+        next = wsqi_get(&edge->next);
+        wsqi_set(&edge->next, oldest);
+        oldest = edge;
+    }
+    for (edge = oldest; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
         next = wsqi_get(&edge->next);
         if (poisons) wsqi_task_poison(task);
@@ -7507,8 +7524,14 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
         word = next;
         n = 1;
     }
-    for (wsq_task *task = then; task != NULL; task = then) {
+    wsq_task *oldest = NULL, *task;
+    while ((task = then) != NULL) {
         then = wsqi_get(&task->next);
+        wsqi_set(&task->next, oldest);
+        oldest = task;
+    }
+    while ((task = oldest) != NULL) {
+        oldest = wsqi_get(&task->next);
         wsqi_task_let_go(task, WSQI_HOLD_COUNTED);
     }
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
@@ -7634,33 +7657,45 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 
 /* ---- batches ---- */
 
+/* While a batch is claimed, `next` of each task keeps the address of the group that
+ * wsq_task_set_group has set (0: none), and these bits of its former state. */
+enum { WSQI_FORMER_DONE = 1, WSQI_FORMER_POISONED = 2 };
+
 /* Claims one task of a batch, and counts it in `group` or, if that is NULL, in the group that
  * wsq_task_set_group has set. Returns false if this task cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsqi_check_task(task);
-    if (group == NULL) group = wsqi_task_grouped(task);
+    wsq_group *own = wsqi_task_grouped(task);
+    if (group == NULL) group = own;
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
     if (state >= WSQI_TASK_HOLD || !wsqi_flags_fit(pool, task)) return false;
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        /* wsqi_unclaim_one reads the former state here. */
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state);
+        /* wsqi_unclaim_one reads here what the task was before. */
+        uintptr_t former = own != NULL ? (uintptr_t)own : 0;
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) former |= WSQI_FORMER_DONE;
+        if ((state & WSQI_TASK_POISONED) != 0) former |= WSQI_FORMER_POISONED;
+        wsqi_set(&task->next, (wsq_task *)former);
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
     return false;
 }
 
-/* Undoes wsqi_claim_one for a refused batch: resets the task's state, and calls its waiters. */
+/* Undoes wsqi_claim_one for a refused batch: resets the task's group and state, and calls its
+ * waiters. */
 static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
-    uint32_t former = (uint32_t)(uintptr_t)wsqi_get(&task->next);
+    uintptr_t kept = (uintptr_t)wsqi_get(&task->next);
+    uintptr_t own = kept & ~(uintptr_t)(WSQI_FORMER_DONE | WSQI_FORMER_POISONED);
+    uint32_t former = (kept & WSQI_FORMER_POISONED) != 0 ? (uint32_t)WSQI_TASK_POISONED : 0;
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_is(former, WSQI_TASK_DONE)) {
-        wsqi_task_finish(pool, task, former);
+    if (own != 0) wsq_task_set_group(task, (wsq_group *)own);
+    if ((kept & WSQI_FORMER_DONE) != 0) {
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | former);
     } else {
         /* T2, T6: this drops a wake that came since the claim. The task's next spawn sees what the
          * waker wrote, and what this thread wrote. Failure: relaxed, try again. */
@@ -8919,16 +8954,17 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* On one stack at most WSQI_WAIT_DEPTH nested waits run tasks, and fewer if the stack has less than
- * WSQI_WAIT_BYTES for each. Deeper waits only sleep. (A wait takes about 600 bytes.) Both numbers
- * are guesses. */
+/* On one stack at most WSQI_WAIT_DEPTH nested waits run other tasks than the awaited one, and fewer
+ * if the stack has less than WSQI_WAIT_BYTES for each. Deeper waits only sleep. The second bound
+ * also holds for waits that run what they await. (A wait takes about 600 bytes.) Both numbers are
+ * guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
-static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
-    size_t most = pool->config.stack_size / WSQI_WAIT_BYTES;
-    if (pool->config.stack_size == 0 || most > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
-    return (uint32_t)most;
+/* How many waits may run tasks on one stack of the pool: at most `most`. */
+static uint32_t wsqi_wait_depth(const wsq_pool *pool, uint32_t most) {
+    size_t room = pool->config.stack_size / WSQI_WAIT_BYTES; /* 0: perhaps unknown */
+    return pool->config.stack_size == 0 || room > most ? most : (uint32_t)room;
 }
 
 static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, uint64_t timeout_ns) {
@@ -9128,7 +9164,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     /* Could the thread run tasks here, if it kept its permit? (In a cancelled pool it cancels them,
      * at any depth.) */
     works = works && self != NULL;
-    if (running && works) works = self->depth.waits < wsqi_wait_depth(pool);
+    if (running && works) works = self->depth.waits < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
@@ -9267,17 +9303,27 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now. (One
- * that yields is not run a second time.) wsqi_take_back also moves a task that is not awaited from
- * the slot to the queue, and searchers may miss that task. So this function notifies. */
+/* May the worker run in its wait what it waits for? */
+static bool wsqi_may_here(const wsqi_worker *self) {
+    return self->depth.here < wsqi_wait_depth(self->pool, UINT32_MAX);
+}
+
+/* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
+ * once. It counts its steps, because two tasks that wake each other would come back to the slot
+ * again and again. Of a long deque it runs only the newest tasks, because timers and other tasks
+ * wait meanwhile. wsqi_take_back also moves a task that is not awaited from the slot to the queue,
+ * and searchers may miss that task. So this function notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
-    size_t left = wsq_ring_length(&self->ring);
-    while ((mine = wsqi_take_back(self, task, group, &left)) != NULL) {
+    size_t left = wsq_ring_length(&self->ring), steps = wsqi_queue_length(self) + 1;
+    if (steps > WSQ_RING_CAPACITY) steps = WSQ_RING_CAPACITY;
+    self->depth.here++;
+    while (steps-- != 0 && (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
     }
+    self->depth.here--;
     wsqi_notify_others(self);
 }
 
@@ -9446,7 +9492,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     /* here: shall the worker first run awaited tasks of its own queue? Not in a wait with a
      * time-out, because a task could run past the deadline, or wait for what the caller does after
      * the wait. Nor in a wait for a future, because wsqi_future_here does this for futures. */
-    bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER &&
+    bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_here(wait.self) &&
                 (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
@@ -9838,14 +9884,23 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
+    self->depth.here++;
     self->frame.task = &future->task;
     self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
+    self->depth.here--;
     wsqi_frame_pop(self, &frame);
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
+}
+
+/* Does the owner run a task, now or further down its stack? (If not, it runs a stolen job.) */
+static bool wsqi_in_task(const wsqi_worker *self) {
+    const wsqi_frame *frame = &self->frame;
+    while (frame != NULL && frame->task == NULL) frame = frame->outer;
+    return frame != NULL;
 }
 
 /* Claims the future for a worker in wsq_future_get, and calls the future's function. False: another
@@ -9870,7 +9925,14 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         wsqi_notify_others(self); /* searchers may have missed a task while it was in no queue */
     }
     if (!wsqi_future_claim(future, true)) return false;
+    /* The thread that takes the entry out of its queue counts it as ended, perhaps before the
+     * function returns. So in a job of a wsq_run, where no task is under way, this thread counts
+     * one more task, and wsq_pool_wait does not return before the function does. */
+    bool counts = !wsqi_in_task(self);
+    if (counts) wsqi_count(&self->counters.spawned, 1);
     wsqi_future_call(self, future);
+    if (counts) wsqi_count_finished(self, 1);
+    if (counts) wsqi_check_beside(self->pool);
     /* The future's entry stays in the queue as a tombstone. No thread runs or reports it. A purge
      * is slow, because it reads all entries. So the worker purges only when it has left at least
      * WSQ_RING_CAPACITY / 2 tombstones, and at least one for every two entries of the global
@@ -9890,7 +9952,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
-    if (!done && self != NULL && timeout_ns == WSQ_FOREVER &&
+    if (!done && self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_here(self) &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
@@ -10019,7 +10081,9 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
         return entry + 1;
     }
     /* The job stack is full, so the job runs now. The traps stay set until all jobs that ran like
-     * this are joined, because their joins must take the slow path. */
+     * this are joined, because their joins must take the slow path. Thieves may have taken all
+     * public jobs, so this publishes others. */
+    if (wsqi_range_empty(self)) wsqi_publish(self, entry);
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
     self->run_at_fork++;

@@ -236,6 +236,10 @@ static void mistakes(void) {
     CHECK_EQ(wsq_node_after(b, a, &two), WSQ_ERR_INVALID); /* it follows too many */
     b->predecessors = 0;
     a->edges = NULL;
+    /* Its pool is known, so its pin is checked now. */
+    CHECK_EQ(wsq_task_set_worker(&a->task, 2), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_task_set_worker(&a->task, 1), WSQ_OK);
+    CHECK_EQ(wsq_task_set_worker(&a->task, WSQ_ANY_WORKER), WSQ_OK);
     /* Only the graph spawns a node, and nothing else comes before it. */
     batch[0] = &a->task;
     CHECK_EQ(wsq_spawn(pool, &a->task), WSQ_ERR_INVALID);

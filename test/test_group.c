@@ -59,8 +59,24 @@ static void in_a_batch(void) {
     gates_open(doors, pool);
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     for (int i = 0; i < COUNT; i++) CHECK_EQ(steps[i].runs, 1);
+    /* If it is refused, each stays in its own group, and over; tasks[0] is there twice. */
+    for (int i = 0; i < 2; i++) {
+        step_new(&steps[1 + i], NULL, NULL);
+        wsq_task_set_group(tasks[1 + i], &other);
+    }
+    wsq_task *twice[] = {tasks[3], tasks[1], tasks[2], tasks[0], tasks[0]};
+    CHECK_EQ(wsq_spawn(pool, tasks[1]), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&other), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn_batch(&group, twice, 5), WSQ_ERR_INVALID);
+    CHECK(wsq_group_pending(&group) == 0 && wsq_task_done(tasks[3]) && wsq_task_done(tasks[1]));
+    CHECK(!wsq_task_done(tasks[2]));
     wsq_group_cancel(&group);
     CHECK_EQ(wsq_group_spawn_batch(&group, tasks, COUNT), WSQ_ERR_CANCELLED);
+    for (int i = 1; i < 3; i++) {
+        CHECK_EQ(wsq_spawn(pool, tasks[i]), WSQ_OK); /* into the other group, which is not cancelled */
+        CHECK_EQ(wsq_group_wait(&other), WSQ_OK);
+        CHECK_EQ(steps[i].runs, i == 1 ? 2 : 1);
+    }
     CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
     CHECK_EQ(wsq_group_spawn_batch(&other, tasks, COUNT), WSQ_ERR_CLOSED);
     pool_end(pool);

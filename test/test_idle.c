@@ -420,7 +420,8 @@ static void numbers(void) {
     (void)wsqi_bitmap_claim(pool, pool->joiners, NULL);
     for (size_t stack = 0; stack < 80; stack++) {
         pool->config.stack_size = stack * WSQI_WAIT_BYTES;
-        CHECK_EQ(wsqi_wait_depth(pool), stack == 0 || stack > WSQI_WAIT_DEPTH ? WSQI_WAIT_DEPTH : stack);
+        CHECK_EQ(wsqi_wait_depth(pool, 64), stack == 0 || stack > 64 ? 64 : stack);
+        CHECK_EQ(wsqi_wait_depth(pool, UINT32_MAX), stack == 0 ? UINT32_MAX : stack);
     }
     pool_end(pool);
 }

@@ -170,11 +170,64 @@ static void waits_on_a_stack(size_t stack_size) {
     wsq_pool_destroy(pool);
 }
 
+/* Each waits for the next one, which lies in the worker's queue; or gets a future that it has just made. */
+typedef struct chained {
+    wsq_task task;
+    struct chained *next;
+    size_t left;
+} chained;
+
+static wsq_pool *chained_in;
+
+static wsq_poll chained_run(wsq_ctx ctx, wsq_task *task) {
+    chained *next = wsq_container_of(task, chained, task)->next;
+    volatile unsigned char filled[1536];
+    (void)ctx;
+    for (size_t i = 0; i < sizeof filled; i++) filled[i] = 1;
+    if (next != NULL) CHECK_EQ(wsq_task_wait(&next->task), WSQ_OK);
+    return filled[17] == 1 ? WSQ_DONE : WSQ_PENDING;
+}
+
+static void *chained_call(void *arg) {
+    chained *self = arg;
+    wsq_future *future;
+    volatile unsigned char filled[1536];
+    for (size_t i = 0; i < sizeof filled; i++) filled[i] = 1;
+    if (self->left-- == 0) return arg;
+    CHECK_EQ(wsq_submit(chained_in, chained_call, self, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    return filled[17] == 1 ? arg : NULL;
+}
+
+/* They go on in other threads where the stack ends. */
+static void awaited_on_a_stack(size_t stack_size, wsq_order order) {
+    enum { LINKS = 400 };
+    static chained links[LINKS];
+    wsq_future *future;
+    chained_in = pool_new((wsq_config){.workers = 1, .stack_size = stack_size, .order = order});
+    for (unsigned i = 0; i < LINKS; i++) {
+        unsigned k = order == WSQ_LIFO ? LINKS - 1 - i : i; /* what it waits for is spawned before it, or after */
+        wsq_task_init(&links[k].task, chained_run);
+        links[k].next = k + 1 < LINKS ? &links[k + 1] : NULL;
+    }
+    wsq_task *tasks[LINKS];
+    for (unsigned i = 0; i < LINKS; i++) tasks[i] = &links[order == WSQ_LIFO ? LINKS - 1 - i : i].task;
+    CHECK_EQ(wsq_spawn_batch(chained_in, tasks, LINKS), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(chained_in), WSQ_OK);
+    links[0].left = LINKS;
+    CHECK_EQ(wsq_submit(chained_in, chained_call, &links[0], &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    pool_end(chained_in);
+}
+
 static void waits_on_small_stacks(void) {
     /* sanitizers keep what they know of a thread on its stack, too */
     if (TEST_SLOWDOWN == 1) waits_on_a_stack(SMALLEST);
     for (size_t size = 64 * 1024; TEST_SLOWDOWN == 1 && size <= 1024 * 1024; size *= 2) waits_on_a_stack(size);
     waits_on_a_stack(0);
+    size_t small = TEST_SLOWDOWN == 1 ? 128 * 1024 : 0;
+    awaited_on_a_stack(small, WSQ_FIFO);
+    awaited_on_a_stack(small, WSQ_LIFO);
 }
 
 /* ---- arguments at their bounds ---- */

@@ -518,6 +518,32 @@ static void nothing_is_stolen(void) {
     while (stolen_in(WSQ_FIFO) == 0) {} /* the same load has much to steal */
 }
 
+/* Tasks that come after another one, or after a group, are queued in the order in which that was said. */
+static void after_one(void) {
+    enum { COUNT = 300 };
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        step *steps = step_array(2 * COUNT, note, NULL), first;
+        wsq_edge *edges = calloc(COUNT, sizeof *edges);
+        wsq_group group;
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        step_new(&first, note, NULL);
+        first.number = 0;
+        for (unsigned i = 0; i < 2 * COUNT; i++) steps[i].number = i + 1;
+        for (unsigned i = 0; i < COUNT; i++) {
+            CHECK_EQ(wsq_task_after(&steps[i].task, &first.task, &edges[i]), WSQ_OK);
+            CHECK_EQ(wsq_group_spawn(&group, &steps[i].task), WSQ_OK);
+        }
+        for (unsigned i = COUNT; i < 2 * COUNT; i++) CHECK_EQ(wsq_group_then(&group, &steps[i].task), WSQ_OK);
+        CHECK_EQ(wsq_spawn(pool, &first.task), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK_EQ(out_of_order(2 * COUNT + 1), 0);
+        pool_end(pool);
+        free(steps);
+        free(edges);
+    }
+}
+
 int main(void) {
     test_begin("test_order");
     RUN(spawned_outside);
@@ -532,5 +558,6 @@ int main(void) {
     RUN(each_waits_for_the_last);
     RUN(start_in_order);
     RUN(nothing_is_stolen);
+    RUN(after_one);
     return test_end();
 }
