@@ -392,9 +392,10 @@
  *
  * One thread at a time is in wait or dispatch, so `wait` may leave the events for `dispatch` in the
  * driver's own struct. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits
- * or sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait and its like
- * return WSQ_ERR_INVALID there. The tasks that `dispatch` wakes start in the order of the wakes, as
- * if they were spawned. `dispatch` must not take a lock that a task holds while it spawns or wakes.
+ * or sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait, wsq_group_wait
+ * and wsq_future_get return WSQ_ERR_INVALID there, also for another pool. The tasks that `dispatch`
+ * wakes start in the order of the wakes, as if they were spawned. `dispatch` must not take a lock
+ * that a task holds while it spawns or wakes.
  *
  * An idle thread hears of an event immediately. But while the thread that heard of the last event
  * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
@@ -432,8 +433,9 @@
  * pool have looked without success, or got their processor back too late, because another program
  * took it, only every 16th wait in that pool looks.
  *
- * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
- * a wait if a task that is pinned to the same worker takes that lock.
+ * While it waits, a worker still runs the tasks that are pinned to it, on top of the task that
+ * waits, as deep as one for each 8 KiB of its stack. So do not hold a lock across a wait if a task
+ * that is pinned to the same worker takes that lock.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
  * waits. These waits nest up to 64 deep, but at most one for each 8 KiB of the stack. A deeper wait
@@ -445,6 +447,8 @@
  *     - a task that waits in another pool for work that needs this pool: the wait runs no task
  *     - a job that waits for a task, if a thread in wsq_run has stolen that job in a join: the
  *       thread runs no task, and neither do the workers that wait in their joins for this job
+ * The first of these can happen with pinned tasks at any time, and also with caller_runs pools: a
+ * thread that works in one, and waits for a task of another one, runs nothing in the first.
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too,
  * stack_size limits the number of these waits, and with less than 8 KiB no wait runs a task. In a
@@ -4309,6 +4313,7 @@ typedef struct wsqi_timers {
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
+    wsqi_a64 sweeper;  /* the wsqi_thread_key of that thread; 0: none */
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
 
@@ -7576,6 +7581,46 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a reader of `dropped` sees what the cleanup did. */
 }
 
+/* ---- what is left in the lanes of a pool that stops ---- */
+
+/* The n-th lane of the pool; the inboxes come last. NULL: there are not that many. */
+static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
+    unsigned lanes = WSQ_LOW + pool->shares;
+    if (n < lanes) return &pool->lanes[n];
+    return n - lanes < pool->workers ? &wsqi_block(pool, n - lanes)->inbox : NULL;
+}
+
+static bool wsqi_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+        if (!wsqi_inject_empty(lane)) return true;
+    return false;
+}
+
+/* Cancels the lane's tasks, one at a time: if a task's cleanup waits for others, this thread
+ * cancels these in that wait (wsqi_await). */
+static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
+    uint32_t left;
+    while (!wsqi_inject_empty(lane)) {
+        wsq_task *task = wsqi_inject_take(pool, lane, 1, &left);
+        if (task != NULL) wsqi_cancel_task(pool, task);
+        else wsqi_pause(); /* another thread has the lane's lock */
+    }
+}
+
+static void wsqi_cancel_lanes(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
+}
+
+/* Is this thread in wsqi_sweep, in a task's cleanup? */
+static bool wsqi_sweeps(const wsq_pool *pool) {
+    uint64_t key = (uint64_t)wsqi_thread_key(); /* 0: the platform has none */
+    return key != 0 && wsqi_load_hint(&pool->duty.sweeper) == key;
+}
+
+/* ---- the ends of tasks, collected ---- */
+
 /* The owner subtracts the ends that it has collected in `ends` from the count of their group. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->ends.group;
@@ -9164,14 +9209,16 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     /* Could the thread run tasks here, if it kept its permit? (In a cancelled pool it cancels them,
      * at any depth.) */
     works = works && self != NULL;
-    if (running && works) works = self->depth.waits < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
+    uint32_t depth = self != NULL && running ? self->depth.waits : 0;
+    bool pins = works && depth < wsqi_wait_depth(pool, UINT32_MAX); /* no other thread runs them */
+    works = works && depth < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
         /* A thread that has given its permit back runs only pinned tasks. One that keeps it runs a
          * pinned task and another task alternately. */
-        pinned = works && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
-        works = works && (!given || pinned);
+        pinned = pins && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
+        works = pinned || (works && !given);
         wait->pinned = pinned;
     }
     if (!works) {
@@ -9471,15 +9518,30 @@ static bool wsqi_group_attend(wsq_group *group) {
     return word >= WSQI_GROUP_TASK && wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
+/* This thread is in wsqi_sweep. May another thread still run or cancel tasks? */
+static bool wsqi_others_run(wsq_pool *pool) {
+    if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) return false;
+    wsqi_thread_yield();
+    uint64_t s = wsqi_load_acq(&pool->permits);               /* P5: as in wsqi_still */
+    return wsqi_idle(s) + 1 < wsqi_load_acq(&pool->duty.threads); /* P5: as in wsqi_still */
+}
+
+/* Does this thread dispatch a driver's events, of any pool? Then it may not wait. */
+static bool wsqi_dispatches(void) {
+    const wsqi_worker *block = wsqi_self_get();
+    while (block != NULL && block->driving == WSQI_DRIVING_NOT) block = block->outer;
+    return block != NULL;
+}
+
 /* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: the
  * task or group was cancelled, or the pool stops and no thread will end it any more. */
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    const wsqi_worker *block = wsqi_inside(pool);
-    if (block != NULL && block->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
+    if (wsqi_dispatches()) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     wsq_result result;
+    bool swept = false; /* no queued task is left, and no other thread runs one */
     /* A thread outside helps first: mostly it need not wait after that. */
     if (timeout_ns == WSQ_FOREVER && wsqi_local(pool) == NULL) {
         wsqi_wait_help(pool, task, group);
@@ -9495,10 +9557,15 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_here(wait.self) &&
                 (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
+        bool over = wsqi_wait_listen(&wait) || wsqi_over(pool) || swept;
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_expired(&wait)) break;
+        if (wsqi_sweeps(pool)) { /* the wait is in a cleanup: this thread must cancel the rest */
+            wsqi_cancel_lanes(pool);
+            swept = !wsqi_others_run(pool);
+            continue;
+        }
         if (here) {
             here = false;
             wsqi_wait_here(wait.self, task, group);
@@ -9948,7 +10015,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL && self->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
+    if (wsqi_dispatches()) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
@@ -11017,41 +11084,16 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  *            wakes up takes the pool's lock first, so one look under that lock is enough.
  * ========================================================================== */
 
-/* The n-th lane of the pool; the inboxes come last. NULL: there are not that many. */
-static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
-    unsigned lanes = WSQ_LOW + pool->shares;
-    if (n < lanes) return &pool->lanes[n];
-    return n - lanes < pool->workers ? &wsqi_block(pool, n - lanes)->inbox : NULL;
-}
-
-static bool wsqi_queued(wsq_pool *pool) {
-    wsqi_inject *lane;
-    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
-        if (!wsqi_inject_empty(lane)) return true;
-    return false;
-}
-
-static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
-    uint32_t left;
-    while (!wsqi_inject_empty(lane)) {
-        wsq_task *task = wsqi_inject_take(pool, lane, UINT32_MAX, &left), *next;
-        if (task == NULL) wsqi_pause(); /* another thread has the lane's lock */
-        for (; task != NULL; task = next) {
-            next = wsqi_get(&task->next);
-            wsqi_cancel_task(pool, task);
-        }
-    }
-}
-
 /* Cancels all tasks in lanes, and their successors. The pool is over, or is lend_only and stops, so
  * perhaps no worker takes tasks. If another sweep runs already, that sweep cancels them. */
 static void wsqi_sweep(wsq_pool *pool) {
-    wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
         /* G3: no sweeps overlap. Failure: another sweep, maybe on this stack, will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
-        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
+        wsqi_store_hint(&pool->duty.sweeper, (uint64_t)wsqi_thread_key());
+        wsqi_cancel_lanes(pool);
+        wsqi_store_hint(&pool->duty.sweeper, (uint64_t)0);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: the next sweep sees what this one did. */
         /* P4: this thread sees a new task, or the task's producer sees no sweep, and sweeps. */
         wsqi_fence_sc();
@@ -11479,9 +11521,20 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     return result;
 }
 
+/* Takes the pool's blocks out of the list of blocks that this thread uses. (In a child of fork(),
+ * which may be in the middle of a task, the pool is about to be freed.) */
+static void wsqi_blocks_unlink(const wsq_pool *pool) {
+    wsqi_worker *self = wsqi_self_get(), **link = &self;
+    while (*link != NULL)
+        if ((*link)->pool == pool) *link = (*link)->outer;
+        else link = &(*link)->outer;
+    wsqi_self_set(self);
+}
+
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
     if (pool == NULL) return;
     wsq_result result = wsq_pool_shutdown(pool, WSQ_DRAIN);
+    if (result == WSQ_ERR_FORKED) wsqi_blocks_unlink(pool);
     if (result == WSQ_OK || result == WSQ_ERR_FORKED) wsqi_pool_free(pool);
 }
 
@@ -11490,6 +11543,8 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     if (pool == NULL || wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool))
         return false;
     bool ran = wsqi_pump(pool);
+    /* A timer or an event in that call may have queued a task for another worker. */
+    while (!ran && wsqi_inbox_calls(wsqi_block(pool, 0))) ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
     return ran;
 }

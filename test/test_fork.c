@@ -310,6 +310,68 @@ static void forks_in_a_task(void) {
     wsq_pool_destroy(pool);
     CHECK_EQ(atomic_load(&memory_live), 0);
 }
+
+/* ---- a fork in the middle of a task, in a pool that is itself inside a run of another pool ---- */
+
+static wsq_pool *around;
+static int inner_status;
+
+/* The child frees both pools, in this order or the other, and uses a new one. */
+static int child_in_task(wsq_pool *pool, bool outer_first) {
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM); /* a worker's thread has blocked it */
+    sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+    alarm(TEST_WATCHDOG_SECONDS);
+    atomic_store(&test_failures, 0);
+    wsq_pool_destroy(outer_first ? around : pool);
+    HOLDS(wsq_worker_self() >= 0); /* it is inside the other one, still */
+    wsq_pool_destroy(outer_first ? pool : around);
+    HOLDS(wsq_worker_self() == -1);
+#if TEST_SLOWDOWN != 10
+    wsq_pool *fresh = pool_new((wsq_config){.workers = 2});
+    mix_round(fresh, &tiny_load, test_seed, 1);
+    wsq_pool_destroy(fresh);
+#endif
+    return taken != 0 ? 2 : atomic_load(&test_failures) != 0;
+}
+
+static void forks_in_run(wsq_ctx ctx, void *arg) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    pid_t child = fork();
+    if (child == 0) LEAVE(child_in_task(pool, *(bool *)arg));
+    if (waitpid(child, &inner_status, 0) != child) inner_status = -1;
+}
+
+typedef struct forker {
+    wsq_task task;
+    wsq_pool *inner;
+    bool outer_first;
+} forker;
+
+static wsq_poll forker_run(wsq_ctx ctx, wsq_task *task) {
+    forker *self = wsq_container_of(task, forker, task);
+    (void)ctx;
+    CHECK_EQ(wsq_run(self->inner, forks_in_run, &self->outer_first), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void forks_in_two_pools(void) {
+    for (int k = 0; k < 4; k++) {
+        forker one = {.outer_first = k % 2 != 0};
+        around = pool_new((wsq_config){.workers = 1, .caller_runs = k / 2 != 0});
+        one.inner = pool_new((wsq_config){.workers = 1});
+        inner_status = 0;
+        wsq_task_init(&one.task, forker_run);
+        if (around->phase != &around->own_phase) {
+            CHECK_EQ(wsq_spawn(around, &one.task), WSQ_OK);
+            CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        }
+        CHECK_EQ(inner_status, 0);
+        wsq_pool_destroy(one.inner);
+        wsq_pool_destroy(around);
+    }
+}
 #endif
 
 int main(void) {
@@ -318,6 +380,7 @@ int main(void) {
     RUN(forks);
     RUN(forks_beside_waits);
     RUN(forks_in_a_task);
+    RUN(forks_in_two_pools);
 #endif
     return test_end();
 }

@@ -1,5 +1,6 @@
-/* A wait that runs what it waits for must not keep other tasks waiting; a future that is called in a wait counts until
- * its function has returned; a full job stack gives jobs away. In virtual time. */
+/* What runs on top of a wait, and how deep: what it waits for must not keep other tasks waiting, nor a stack overflow;
+ * pinned tasks; a future that a job calls. Waits in cleanups and in a driver's dispatch. Calls of wsq_pool_run_one, and
+ * a full job stack. In virtual time. */
 #include "exact.h"
 
 static wsq_group group;
@@ -200,6 +201,170 @@ static void full_stack_gives_jobs(void) {
     free(forked);
 }
 
+/* ---- pinned tasks on top of waits for others ---- */
+
+enum { CHAIN = 80 };
+static wsq_task chain[CHAIN];
+
+static wsq_poll chain_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_task *next = task + 1;
+    runs++;
+    if (next == chain + CHAIN) return WSQ_DONE;
+    CHECK_EQ(wsq_spawn_on(wsq_pool_of(ctx), 0, next), WSQ_OK);
+    (void)wsq_task_wait_for(next, 100 * MS);
+    return WSQ_DONE;
+}
+
+static unsigned chain_length(size_t stack_size) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .stack_size = stack_size});
+    runs = 0;
+    for (int i = 0; i < CHAIN; i++) wsq_task_init(&chain[i], chain_run);
+    CHECK_EQ(wsq_spawn_on(pool, 0, &chain[0]), WSQ_OK);
+    nap(50 * MS);
+    unsigned length = runs;
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+    return length;
+}
+
+/* No other thread runs them, so they go on as deep as the stack allows. */
+static void chain_of_pinned(void) {
+    CHECK_EQ(chain_length(1 << 20), CHAIN);
+    CHECK_EQ(chain_length(20 * WSQI_WAIT_BYTES), 21);
+}
+
+/* ---- a wait in a cleanup ---- */
+
+static item *waiting, *children[3];
+static wsq_result waited;
+
+static wsq_poll cleans_by_wait(wsq_task *task) {
+    (void)task;
+    waited = children[0] == NULL ? wsq_task_wait(&waiting->task) : wsq_group_wait(&group);
+    for (int i = 0; i < 3 && children[i] != NULL; i++) CHECK(wsq_task_done(&children[i]->task));
+    return WSQ_DONE;
+}
+
+/* The pool is over, and the thread that wakes a pending task cancels it. Its cleanup waits for one that never runs. */
+static void cleanup_waits_at_the_end(void) {
+    for (int k = 0; k < 3; k++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .caller_runs = k == 1, .lend_only = k == 2});
+        item *cleans = item_make(0);
+        if (k == 2) outside(lend, pool);
+        waiting = item_make(0);
+        waiting->pends = cleans->pends = true;
+        wsq_task_set_cleanup(&cleans->task, cleans_by_wait);
+        children[0] = NULL;
+        waited = WSQ_OK;
+        item_spawn(pool, waiting);
+        item_spawn(pool, cleans);
+        while (k == 1 && wsq_pool_run_one(pool)) {}
+        nap(MS);
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        item_wake(cleans);
+        CHECK_EQ(waited, WSQ_ERR_CANCELLED);
+        item_wake(waiting);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
+/* No thread is lent, so the shutdown cancels all tasks. The first one's cleanup waits for others that are queued. */
+static void cleanup_waits_for_queued(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lend_only = true});
+    item *cleans = item_make(0);
+    wsq_task_set_cleanup(&cleans->task, cleans_by_wait);
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    item_spawn(pool, cleans);
+    for (int i = 0; i < 3; i++) {
+        children[i] = item_make(0);
+        CHECK_EQ(wsq_group_spawn(&group, &children[i]->task), WSQ_OK);
+    }
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(waited, WSQ_ERR_CANCELLED);
+    wsq_pool_destroy(pool);
+}
+
+/* The same beside a lent thread in the middle of a task of the group, which the cleanup must wait for. */
+static void cleanup_waits_for_running(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lend_only = true});
+    item *cleans = item_make(0), *longer = item_make(5 * MS);
+    wsq_task_set_cleanup(&cleans->task, cleans_by_wait);
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    sim_core *lent = outside(lend, pool);
+    nap(MS);
+    CHECK_EQ(wsq_group_spawn(&group, &longer->task), WSQ_OK);
+    nap(MS);
+    item_spawn(pool, cleans);
+    children[0] = longer;
+    children[1] = NULL;
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK(longer->ended != 0);
+    sim_join(lent);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a wait in a driver's dispatch, by way of a run; or for another pool's task ---- */
+
+static wsq_pool *drives, *beside;
+
+static void waits_in_run(wsq_ctx ctx, void *arg) {
+    (void)ctx, (void)arg;
+    waited = wsq_task_wait_for(&waiting->task, MS);
+}
+
+static bool dispatch_wait(uint64_t timeout_ns, void *user) { return post_wait(timeout_ns, user); }
+
+static void dispatch_waits(wsq_pool *pool, void *user) {
+    wsq_future *future = NULL;
+    post_dispatch(pool, user);
+    CHECK_EQ(wsq_run(pool, waits_in_run, NULL), WSQ_OK);
+    CHECK_EQ(waited, WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_task_wait_for(&children[0]->task, MS), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_submit(beside, returns_soon, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get_for(future, MS, NULL), WSQ_ERR_INVALID);
+    wsq_future_drop(future);
+}
+
+static void no_waits_in_dispatch(void) {
+    static const wsq_driver driver = {dispatch_wait, dispatch_waits, post_interrupt, NULL};
+    memset(&post, 0, sizeof post);
+    waiting = item_make(0);
+    children[0] = item_make(0);
+    waiting->pends = children[0]->pends = true;
+    drives = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF, .driver = &driver});
+    beside = pool_make(&(wsq_config){.workers = 1});
+    item_spawn(drives, waiting);
+    item_spawn(beside, children[0]);
+    nap(MS);
+    post_event(item_make(0));
+    nap(MS);
+    CHECK_EQ(post.count, 1);
+    item_wake(waiting);
+    item_wake(children[0]);
+    wsq_pool_destroy(drives);
+    wsq_pool_destroy(beside);
+}
+
+/* ---- wsq_pool_run_one ---- */
+
+/* It fires a timer, and the timer's task is pinned to another worker than the one as which it acts. */
+static void run_one_sees_pinned(void) {
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        wsq_pool *pool = NULL;
+        item *timed = item_make(0);
+        CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 2, .caller_runs = true, .seed = seed}), WSQ_OK);
+        timed->pends = true;
+        item_spawn_on(pool, 1, timed);
+        CHECK(wsq_pool_run_one(pool));
+        item_set_timer(pool, timed, US);
+        nap(2 * US);
+        CHECK(wsq_pool_run_one(pool) && timed->ended != 0);
+        CHECK(!wsq_pool_run_one(pool));
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("exact_here");
     IN_WORLD(two_that_wake_each_other);
@@ -208,5 +373,11 @@ int main(void) {
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(pool_waits_for_future);
     IN_WORLD(full_stack_gives_jobs);
+    IN_WORLD(chain_of_pinned);
+    IN_WORLD(cleanup_waits_at_the_end);
+    IN_WORLD(cleanup_waits_for_queued);
+    IN_WORLD(cleanup_waits_for_running);
+    IN_WORLD(no_waits_in_dispatch);
+    IN_WORLD(run_one_sees_pinned);
     return test_end();
 }
