@@ -27,6 +27,7 @@
 #include <coroutine>
 #include <exception>
 #include <future>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -71,16 +72,18 @@ struct carrier : wsq_task {
     }
 };
 
-// Puts the flow on a carrier in this pool; the one that it is on goes. False: the pool is closed.
-inline bool hop(flow &line, wsq_pool *pool) {
-    carrier *before = line.on, *fresh = new carrier(line);
+// Puts the flow on a carrier in this pool; the one that it is on goes. An error leaves it as it was.
+inline wsq_result hop(flow &line, wsq_pool *pool) {
+    carrier *before = line.on, *fresh = new (std::nothrow) carrier(line);
+    if (!fresh) return WSQ_ERR_MEMORY;
     flow was = std::exchange(line, {line.outermost, line.next, fresh, pool});
     if (before) before->answer = WSQ_GONE;
-    if (wsq_spawn(pool, fresh) == WSQ_OK) return true; // from here on it may be over
+    wsq_result result = wsq_spawn(pool, fresh);
+    if (result == WSQ_OK) return WSQ_OK; // from here on it may be over
     if (before) before->answer = WSQ_PENDING;
     line = was;
     delete fresh;
-    return false;
+    return result;
 }
 
 // An outermost coroutine. Its frame goes when it is over.
@@ -98,7 +101,7 @@ struct detached {
     };
     flow *line;
     void start(wsq_pool *pool) {
-        if (!hop(*line, pool)) line->outermost.destroy();
+        if (hop(*line, pool) != WSQ_OK) line->outermost.destroy();
     }
 };
 
@@ -202,17 +205,17 @@ struct sleep_for {
 
 struct switch_to { // goes on in that pool
     wsq_pool *pool;
-    bool moved = true;
+    wsq_result result = WSQ_OK;
     bool await_ready() { return false; }
     template <class P> bool await_suspend(std::coroutine_handle<P> self) {
         flow &line = *self.promise().line;
         line.next = self;
-        bool done = hop(line, pool);
-        if (!done) moved = false; // else this object may be gone
-        return done;
+        wsq_result moved = hop(line, pool);
+        if (moved != WSQ_OK) result = moved; // else this object may be gone
+        return moved == WSQ_OK;
     }
     void await_resume() {
-        if (!moved) throw std::runtime_error(wsq_result_string(WSQ_ERR_CLOSED));
+        if (result != WSQ_OK) throw std::runtime_error(wsq_result_string(result));
     }
 };
 
@@ -239,10 +242,12 @@ class event {
 };
 
 // Each in a flow of its own; in order, the values or the first exception.
-struct arrival { // counts down when a part is over, or destroyed
+struct arrival { // counts a part until it is over, or destroyed
     std::atomic<size_t> *left;
     event *last;
-    arrival(std::atomic<size_t> &count, event &at_zero) : left(&count), last(&at_zero) {}
+    arrival(std::atomic<size_t> &count, event &at_zero) : left(&count), last(&at_zero) {
+        count.fetch_add(1, std::memory_order_relaxed);
+    }
     arrival(arrival &&from) noexcept : left(std::exchange(from.left, nullptr)), last(from.last) {}
     ~arrival() {
         if (left && left->fetch_sub(1, std::memory_order_acq_rel) == 1) last->set();
@@ -266,13 +271,19 @@ using all_of = std::conditional_t<std::is_void_v<T>, void, std::vector<T>>;
 template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
     wsq_pool *pool = co_await this_pool{};
     for (auto &part : parts) part.check(); // before any of them has begun
-    std::atomic<size_t> left{parts.size() + 1};
+    std::atomic<size_t> left{0};
     event over;
+    std::exception_ptr error; // no memory: those that have begun must be over before this throws
     {
         arrival mine(left, over);
-        for (auto &part : parts) run_part(part, arrival(left, over)).start(pool);
+        try {
+            for (auto &part : parts) run_part(part, arrival(left, over)).start(pool);
+        } catch (...) {
+            error = std::current_exception();
+        }
     }
     co_await over;
+    if (error) std::rethrow_exception(error);
     if constexpr (std::is_void_v<T>) {
         for (auto &part : parts) part.take();
     } else {
@@ -282,7 +293,8 @@ template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
     }
 }
 
-// For a thread outside: starts it in the pool, and blocks until it is over.
+// For a thread outside: starts it in the pool, and blocks until it is over. (Not in a caller_runs pool:
+// this thread would have to run it, and does not.)
 template <class T> detached run_and_tell(task<T> root, std::promise<T> promise) {
     try {
         if constexpr (std::is_void_v<T>) co_await root, promise.set_value();

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <new>
 #include <thread>
 
 #define CHECK(x) ((x) ? (void)0 : failed(#x, __LINE__))
@@ -294,6 +295,65 @@ static co::task<int> mistakes() {
     co_return caught;
 }
 
+// Memory that is used up after so many allocations; -1: it is not.
+static std::atomic<long> memory_left{-1};
+static std::atomic<long> blocks{0};
+
+static void *memory(std::size_t size) {
+    if (memory_left >= 0 && memory_left-- == 0) return nullptr;
+    blocks++;
+    return std::malloc(size);
+}
+
+void *operator new(std::size_t size) {
+    void *block = memory(size);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+}
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept { return memory(size); }
+static void release(void *block) noexcept {
+    if (block != nullptr) blocks--;
+    std::free(block);
+}
+void operator delete(void *block) noexcept { release(block); }
+void operator delete(void *block, std::size_t) noexcept { release(block); }
+void operator delete(void *block, const std::nothrow_t &) noexcept { release(block); }
+
+static co::task<int> slow(int n) {
+    co_await co::sleep_for{std::chrono::milliseconds(1)};
+    co_return n;
+}
+
+static co::task<int> of_three() {
+    std::vector<co::task<int>> parts;
+    for (int i = 0; i < 3; i++) parts.push_back(slow(i));
+    int sum = 0;
+    for (int one : co_await co::when_all(std::move(parts))) sum += one;
+    co_return sum;
+}
+
+// Whichever allocation fails, the others are over before the exception comes, and nothing is left.
+static void no_memory() {
+    wsq_pool *pool;
+    wsq_config two = {};
+    two.workers = 2;
+    wsq::check(wsq_pool_create(&pool, &two));
+    int good = 0;
+    for (long n = 0; good == 0; n++) {
+        long before = blocks;
+        memory_left = n;
+        try {
+            good = co::run(pool, of_three());
+        } catch (const std::exception &) {
+        }
+        memory_left = -1;
+        wsq_pool_wait(pool);
+        CHECK(blocks == before && n < 1000);
+    }
+    CHECK(good == 3);
+    wsq_pool_destroy(pool);
+}
+
 static void tasks() {
     wsq_pool *pool, *other;
     wsq_config two = {}, one = {};
@@ -335,6 +395,7 @@ int main() {
     descriptors(1, true);
 #endif
     tasks();
+    no_memory();
     std::puts("test_await: ok");
     return 0;
 }
