@@ -9209,9 +9209,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     /* Could the thread run tasks here, if it kept its permit? (In a cancelled pool it cancels them,
      * at any depth.) */
     works = works && self != NULL;
-    uint32_t depth = self != NULL && running ? self->depth.waits : 0;
-    bool pins = works && depth < wsqi_wait_depth(pool, UINT32_MAX); /* no other thread runs them */
-    works = works && depth < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
+    bool pins = works; /* the same for pinned tasks, which no other thread may run */
+    if (running && works) {
+        pins = self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX);
+        works = self->depth.waits < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
+    }
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
@@ -10147,10 +10149,11 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
         wsqi_publish(self, entry + 1);
         return entry + 1;
     }
-    /* The job stack is full, so the job runs now. The traps stay set until all jobs that ran like
-     * this are joined, because their joins must take the slow path. Thieves may have taken all
-     * public jobs, so this publishes others. */
-    if (wsqi_range_empty(self)) wsqi_publish(self, entry);
+    /* The job runs now: the job stack is full, or the frame begins at the mark, and has none of it.
+     * The traps stay set until all jobs that ran like this are joined, because their joins must
+     * take the slow path. If the stack is full, and thieves have taken all public jobs, this
+     * publishes others. */
+    if (self->frame.floor != entry && wsqi_range_empty(self)) wsqi_publish(self, entry);
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
     self->run_at_fork++;
@@ -10359,8 +10362,11 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) { /* no block is free: forks run immediately, as in a full stack */
         wsqi_loop *loop = self->frame.loop; /* `fn` is not part of that loop */
+        wsq_ctx floor = self->frame.floor;
         self->frame.loop = NULL;
-        fn(wsqi_full_mark(self), arg);
+        self->frame.floor = wsqi_full_mark(self);
+        fn(self->frame.floor, arg);
+        self->frame.floor = floor;
         self->frame.loop = loop;
     } else { /* a thread outside spawns the run as a task */
         wsqi_run_task run;
