@@ -207,7 +207,8 @@ struct switch_to { // goes on in that pool
     wsq_pool *pool;
     wsq_result result = WSQ_OK;
     bool await_ready() { return false; }
-    template <class P> bool await_suspend(std::coroutine_handle<P> self) {
+    // Not inline: clang before 17 may keep `moved` in the coroutine's frame, which may be gone.
+    template <class P> [[gnu::noinline]] bool await_suspend(std::coroutine_handle<P> self) {
         flow &line = *self.promise().line;
         line.next = self;
         wsq_result moved = hop(line, pool);
