@@ -479,7 +479,7 @@
  *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
  *         tasks before it in a ring. A thread outside that runs tasks of a group in place of a
- *         worker has no turns: WAITING says for how long.
+ *         of a worker has no turns either: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -489,7 +489,8 @@
  *         their spawns, also beside tasks that yield.
  *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16.
  *     8.  A pinned task starts immediately if its worker is idle or waits in its own pool, but not
- *         inside a join, or between wsq_block_begin and wsq_block_end.
+ *         inside a join, between wsq_block_begin and wsq_block_end, or in a wait that lies deeper
+ *         than WAITING allows.
  *     9.  A loop, and any task that forks, gets help from idle workers at its next fork or piece;
  *         also inside a wait, if one of the WSQ_GUESTS blocks is free.
  *     10. If a worker sleeps in a join, another thread starts a queued task immediately, if there
