@@ -478,7 +478,7 @@
  *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
  *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
- *         the tasks before it in a ring. A worker that waits for a group first runs tasks of the
+ *         tasks before it in a ring. A worker that waits for a group first runs tasks of the
  *         group, at most 256, without a turn. A thread outside that runs tasks of a group in place
  *         of a worker has no turns either: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
