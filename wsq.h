@@ -327,7 +327,8 @@
  *
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
  * next, and a task that yields comes last. Tasks that come after one predecessor or group are
- * queued in the order in which wsq_task_after or wsq_group_then was called.
+ * queued in the order in which wsq_task_after or wsq_group_then was called (unless tasks are
+ * spawned into the group while its last one ends).
  *
  * PRIORITY. wsq_task_set_priority sets a task's priority before its spawn. A WSQ_HIGH task
  * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
@@ -393,9 +394,9 @@
  * One thread at a time is in wait or dispatch, so `wait` may leave the events for `dispatch` in the
  * driver's own struct. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits
  * or sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait, wsq_group_wait
- * and wsq_future_get return WSQ_ERR_INVALID there, also for another pool. The tasks that `dispatch`
- * wakes start in the order of the wakes, as if they were spawned. `dispatch` must not take a lock
- * that a task holds while it spawns or wakes.
+ * and wsq_future_get return WSQ_ERR_INVALID there, and do not look. The tasks that `dispatch` wakes
+ * start in the order of the wakes, as if they were spawned. `dispatch` must not take a lock that a
+ * task holds while it spawns or wakes.
  *
  * An idle thread hears of an event immediately. But while the thread that heard of the last event
  * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
@@ -434,13 +435,14 @@
  * took it, only every 16th wait in that pool looks.
  *
  * While it waits, a worker still runs the tasks that are pinned to it, on top of the task that
- * waits, as deep as one for each 8 KiB of its stack. So do not hold a lock across a wait if a task
- * that is pinned to the same worker takes that lock.
+ * waits: up to 64 deep or, if each waits for the next one, one for each 8 KiB of its stack. So do
+ * not hold a lock across a wait if a task that is pinned to the same worker takes that lock.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
  * waits. These waits nest up to 64 deep, but at most one for each 8 KiB of the stack. A deeper wait
  * only sleeps. (Waits that run what they await nest deeper: one for each 8 KiB of the stack, so
- * 1,024 deep on 8 MiB. A deeper one blocks as above.) While no stand-in is left, four things can
+ * 1,024 deep on 8 MiB. A deeper one blocks as above. In a pool without stand-ins nothing limits
+ * these.) While no stand-in is left, four things can
  * wait for ever:
  *     - a task that was started on top of a task that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
@@ -9190,6 +9192,13 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     }
 }
 
+/* Is the awaited task pinned to the waiting thread? Then it can only run on top of this wait. */
+static bool wsqi_wait_pinned(const wsqi_wait *wait) {
+    uint32_t flags = wait->task != NULL ? wsqi_load_own(&wait->task->flags) : 0;
+    return (flags & WSQI_FLAG_PINNED) != 0 &&
+           flags >> WSQI_FLAG_INDEX_AT == wait->self->index;
+}
+
 /* One round of a wait: the thread runs one task; or it sleeps, at most until its deadline. (In a
  * wait without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.)
  * In a join the thread runs no task. In other waits it runs tasks that are pinned to it, because no
@@ -9213,8 +9222,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     works = works && self != NULL;
     bool pins = works; /* the same for pinned tasks, which no other thread may run */
     if (running && works) {
-        pins = self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX);
         works = self->depth.waits < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
+        pins = works || (wsqi_wait_pinned(wait) &&
+                         self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX));
     }
     bool pinned = false;
     if (running || !works) {
@@ -9354,25 +9364,38 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* May the worker run in its wait what it waits for? */
+/* May the worker run in its wait what it waits for? If the pool has no stand-ins, it may at any
+ * depth, because no other thread could go on in its place. */
 static bool wsqi_may_here(const wsqi_worker *self) {
-    return self->depth.here < wsqi_wait_depth(self->pool, UINT32_MAX);
+    const wsq_pool *pool = self->pool;
+    return pool->config.max_standins == 0 || self->depth.here < wsqi_wait_depth(pool, UINT32_MAX);
+}
+
+/* In a wait, a worker has run many awaited tasks. Does something else need a turn of a worker? */
+static bool wsqi_here_ends(const wsqi_worker *self) {
+    const wsq_pool *pool = self->pool;
+    uint64_t timer = wsqi_load_hint(&pool->timer_next);
+    uint32_t urgent = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
+    urgent |= wsqi_load_hint(&self->inbox.count);
+    return urgent != 0 || pool->config.driver != NULL ||
+           (timer != WSQI_NEVER && timer <= wsqi_clock_ns()) ||
+           !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
 }
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. Of a long deque it runs only the newest tasks, because timers and other tasks
- * wait meanwhile. wsqi_take_back also moves a task that is not awaited from the slot to the queue,
- * and searchers may miss that task. So this function notifies. */
+ * again and again. After each WSQ_RING_CAPACITY steps it ends if there are other tasks.
+ * wsqi_take_back also moves a task that is not awaited from the slot to the queue, and searchers
+ * may miss that task. So this function notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
-    size_t left = wsq_ring_length(&self->ring), steps = wsqi_queue_length(self) + 1;
-    if (steps > WSQ_RING_CAPACITY) steps = WSQ_RING_CAPACITY;
+    size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
     self->depth.here++;
-    while (steps-- != 0 && (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
+    while (steps++ < most && (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
+        if (steps % WSQ_RING_CAPACITY == 0 && wsqi_here_ends(self)) break;
     }
     self->depth.here--;
     wsqi_notify_others(self);
@@ -9522,18 +9545,13 @@ static bool wsqi_group_attend(wsq_group *group) {
     return word >= WSQI_GROUP_TASK && wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
-/* This thread is in wsqi_sweep. May another thread still run or cancel tasks? */
-static bool wsqi_others_run(wsq_pool *pool) {
-    if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) return false;
-    wsqi_thread_yield();
-    uint64_t s = wsqi_load_acq(&pool->permits);               /* P5: as in wsqi_still */
-    return wsqi_idle(s) + 1 < wsqi_load_acq(&pool->duty.threads); /* P5: as in wsqi_still */
-}
+static bool wsqi_swept(wsqi_wait *wait);
 
-/* Does this thread dispatch a driver's events, of any pool? Then it may not wait. */
-static bool wsqi_dispatches(void) {
+/* Does this thread dispatch events of the pool's driver? Then it may not wait there. */
+static bool wsqi_dispatches(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_self_get();
-    while (block != NULL && block->driving == WSQI_DRIVING_NOT) block = block->outer;
+    while (block != NULL && (block->pool != pool || block->driving == WSQI_DRIVING_NOT))
+        block = block->outer;
     return block != NULL;
 }
 
@@ -9542,10 +9560,10 @@ static bool wsqi_dispatches(void) {
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_dispatches()) return WSQ_ERR_INVALID;
+    if (wsqi_dispatches(pool)) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     wsq_result result;
-    bool swept = false; /* no queued task is left, and no other thread runs one */
+    bool swept = false; /* see wsqi_swept */
     /* A thread outside helps first: mostly it need not wait after that. */
     if (timeout_ns == WSQ_FOREVER && wsqi_local(pool) == NULL) {
         wsqi_wait_help(pool, task, group);
@@ -9567,7 +9585,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_expired(&wait)) break;
         if (wsqi_sweeps(pool)) { /* the wait is in a cleanup: this thread must cancel the rest */
             wsqi_cancel_lanes(pool);
-            swept = !wsqi_others_run(pool);
+            swept = wsqi_swept(&wait);
             continue;
         }
         if (here) {
@@ -9797,7 +9815,9 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
 
 /* If this entry of a queue is a tombstone, gives its reference back, and returns true. */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
-    if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
+    /* T5: if a thread has claimed the future, what it has counted as spawned is visible to a thread
+     * that sees this entry counted as finished (P1). Pairs with itself. */
+    if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_acq(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
     return true;
 }
@@ -9995,12 +10015,15 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         }
         wsqi_notify_others(self); /* searchers may have missed a task while it was in no queue */
     }
-    if (!wsqi_future_claim(future, true)) return false;
     /* The thread that takes the entry out of its queue counts it as ended, perhaps before the
      * function returns. So in a job of a wsq_run, where no task is under way, this thread counts
      * one more task, and wsq_pool_wait does not return before the function does. */
     bool counts = !wsqi_in_task(self);
     if (counts) wsqi_count(&self->counters.spawned, 1);
+    if (!wsqi_future_claim(future, true)) {
+        if (counts) (void)wsqi_spawn_undo(self->pool, self, 1);
+        return false;
+    }
     wsqi_future_call(self, future);
     if (counts) wsqi_count_finished(self, 1);
     if (counts) wsqi_check_beside(self->pool);
@@ -10019,7 +10042,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    if (wsqi_dispatches()) return WSQ_ERR_INVALID;
+    if (wsqi_dispatches(pool)) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
@@ -10270,7 +10293,8 @@ static bool wsqi_join_called(wsqi_worker *self) {
 /* Waits in a join until its stolen job is done. Meanwhile the owner runs other jobs, and sleeps
  * when there are none. Jobs that those jobs fork lie on the job stack from `top` on. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
-    bool help = self->depth.joins < WSQI_HELP_DEPTH;
+    /* In a driver's dispatch no other job may run here, because it could wait. */
+    bool help = self->depth.joins < WSQI_HELP_DEPTH && !wsqi_dispatches(self->pool);
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
@@ -11175,6 +11199,35 @@ static bool wsqi_waits_release(wsq_pool *pool) {
         wsqi_unlock(pool, &bucket->lock);
     }
     return any;
+}
+
+/* Was a thread called that waits inside a task? Then it will go on. */
+static bool wsqi_waits_called(wsq_pool *pool) {
+    bool called = false;
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        wsqi_lock(pool, &pool->waiting[i].lock);
+        for (wsqi_wait *wait = pool->waiting[i].first; wait != NULL; wait = wait->next)
+            called = called || (wait->inside && wsqi_wait_called(wait));
+        wsqi_unlock(pool, &pool->waiting[i].lock);
+    }
+    return called;
+}
+
+/* This wait is in a cleanup that wsqi_sweep calls, and nothing is queued. Will what it waits for
+ * never end? In a pool that is over, it will not. Before that, all other threads on duty must
+ * sleep, as in wsqi_check_still; if this wait does not end then, those of others may. */
+static bool wsqi_swept(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) return true;
+    wsqi_lock(pool, &pool->lock);
+    wsqi_fence_sc(); /* P4: as in wsqi_check_still */
+    uint64_t s = wsqi_load_acq(&pool->permits); /* P5: as in wsqi_still */
+    bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
+    bool vain = sleep && !wsqi_queued(pool) && !wsqi_waits_called(pool) && wsqi_wait_vain(wait);
+    if (sleep && !vain) (void)wsqi_waits_release(pool);
+    wsqi_unlock(pool, &pool->lock);
+    if (!vain) wsqi_thread_yield();
+    return vain;
 }
 
 /* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. stopper:

@@ -304,7 +304,7 @@ static void cleanup_waits_for_running(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- a wait in a driver's dispatch, by way of a run; or for another pool's task ---- */
+/* ---- a wait in a driver's dispatch, by way of a run; for another pool's task it is one like any other ---- */
 
 static wsq_pool *drives, *beside;
 
@@ -320,10 +320,12 @@ static void dispatch_waits(wsq_pool *pool, void *user) {
     post_dispatch(pool, user);
     CHECK_EQ(wsq_run(pool, waits_in_run, NULL), WSQ_OK);
     CHECK_EQ(waited, WSQ_ERR_INVALID);
-    CHECK_EQ(wsq_task_wait_for(&children[0]->task, MS), WSQ_ERR_INVALID);
-    CHECK_EQ(wsq_submit(beside, returns_soon, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_submit(pool, returns_soon, NULL, &future), WSQ_OK);
     CHECK_EQ(wsq_future_get_for(future, MS, NULL), WSQ_ERR_INVALID);
     wsq_future_drop(future);
+    CHECK_EQ(wsq_task_wait_for(&children[0]->task, MS), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_submit(beside, returns_soon, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get_for(future, MS, NULL), WSQ_OK);
 }
 
 static void no_waits_in_dispatch(void) {
@@ -338,7 +340,7 @@ static void no_waits_in_dispatch(void) {
     item_spawn(beside, children[0]);
     nap(MS);
     post_event(item_make(0));
-    nap(MS);
+    nap(3 * MS);
     CHECK_EQ(post.count, 1);
     item_wake(waiting);
     item_wake(children[0]);
