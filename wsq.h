@@ -441,9 +441,9 @@
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
  * waits. These waits nest up to 64 deep, but at most one for each 8 KiB of the stack. A deeper wait
  * only sleeps. (Waits that run what they await nest deeper: one for each 8 KiB of the stack, so
- * 1,024 deep on 8 MiB. A deeper one blocks as above. In a pool without stand-ins nothing limits
- * these.) While no stand-in is left, four things can
- * wait for ever:
+ * 1,024 deep on 8 MiB. A deeper one blocks as above or, if no stand-in is left, goes on.)
+ *
+ * While no stand-in is left, four things can wait for ever:
  *     - a task that was started on top of a task that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool for work that needs this pool: the wait runs no task
@@ -9364,11 +9364,12 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* May the worker run in its wait what it waits for? If the pool has no stand-ins, it may at any
- * depth, because no other thread could go on in its place. */
+/* May the worker run in its wait what it waits for? It may at any depth if no stand-in is left and
+ * no thread is idle, because then no other thread could go on in its place. */
 static bool wsqi_may_here(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
-    return pool->config.max_standins == 0 || self->depth.here < wsqi_wait_depth(pool, UINT32_MAX);
+    return self->depth.here < wsqi_wait_depth(pool, UINT32_MAX) ||
+           (!wsqi_standins_left(pool) && wsqi_idle(wsqi_load_hint(&pool->permits)) == 0);
 }
 
 /* In a wait, a worker has run many awaited tasks. Does something else need a turn of a worker? */

@@ -117,6 +117,32 @@ static void one_wait_after_the_other(void) {
     wsq_pool_destroy(pool);
 }
 
+/* Each task waits for one that it has spawned. Without stand-ins they all run on one stack, below its bound. */
+enum { LINKS = 100 };
+static unsigned links;
+
+static wsq_poll link_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    if (++links == LINKS) return WSQ_DONE;
+    item *next = item_make(0);
+    next->task.fn = link_run;
+    item_spawn(wsq_pool_of(ctx), next);
+    CHECK_EQ(wsq_task_wait(&next->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void deeper_than_the_bound(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){
+        .workers = 1, .max_standins = WSQ_STANDINS_OFF, .stack_size = 16 * WSQI_WAIT_BYTES});
+    item *first = item_make(0);
+    first->task.fn = link_run;
+    links = 0;
+    item_spawn(pool, first);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(links, LINKS);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- a future that a job calls in its wait ---- */
 
 static bool begun, returned;
@@ -373,6 +399,7 @@ int main(void) {
     IN_WORLD(two_that_spawn_each_other);
     IN_WORLD(timer_beside_many);
     IN_WORLD(one_wait_after_the_other);
+    IN_WORLD(deeper_than_the_bound);
     IN_WORLD(pool_waits_for_future);
     IN_WORLD(full_stack_gives_jobs);
     IN_WORLD(chain_of_pinned);
