@@ -263,10 +263,12 @@ static void chain_of_pinned(void) {
 
 static item *waiting, *children[3];
 static wsq_result waited;
+static bool was_over;
 
 static wsq_poll cleans_by_wait(wsq_task *task) {
     (void)task;
     waited = children[0] == NULL ? wsq_task_wait(&waiting->task) : wsq_group_wait(&group);
+    was_over = children[0] == NULL && wsq_task_done(&waiting->task);
     for (int i = 0; i < 3 && children[i] != NULL; i++) CHECK(wsq_task_done(&children[i]->task));
     return WSQ_DONE;
 }
@@ -328,6 +330,50 @@ static void cleanup_waits_for_running(void) {
     CHECK(longer->ended != 0);
     sim_join(lent);
     wsq_pool_destroy(pool);
+}
+
+static wsq_poll wakes_late_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    compute(5 * MS);
+    item_wake(waiting);
+    return WSQ_DONE;
+}
+
+static item *never;
+
+static wsq_poll waits_awhile_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    (void)wsq_task_wait_for(&never->task, 5 * MS);
+    return WSQ_DONE;
+}
+
+/* What it awaits is pending, and the lent thread is in a task that wakes it; or it waits in turn, with a time-out. */
+static void cleanup_waits_beside(bool waits) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .lend_only = true});
+    item *cleans = item_make(0), *wakes = item_make(0);
+    wakes->task.fn = waits ? waits_awhile_run : wakes_late_run;
+    wsq_task_set_cleanup(&cleans->task, cleans_by_wait);
+    never = item_make(0);
+    never->pends = true;
+    waiting = waits ? wakes : never;
+    children[0] = NULL;
+    sim_core *lent = outside(lend, pool);
+    item_spawn(pool, never);
+    nap(MS);
+    item_spawn(pool, wakes);
+    nap(MS);
+    item_spawn_on(pool, 1, cleans); /* no thread is lent for that worker */
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK(waited == (waits ? WSQ_OK : WSQ_ERR_CANCELLED) && was_over);
+    sim_join(lent);
+    if (waits) item_wake(never);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
+static void cleanup_waits_for_others(void) {
+    cleanup_waits_beside(false);
+    cleanup_waits_beside(true);
 }
 
 /* ---- a wait in a driver's dispatch, by way of a run; for another pool's task it is one like any other ---- */
@@ -406,6 +452,7 @@ int main(void) {
     IN_WORLD(cleanup_waits_at_the_end);
     IN_WORLD(cleanup_waits_for_queued);
     IN_WORLD(cleanup_waits_for_running);
+    IN_WORLD(cleanup_waits_for_others);
     IN_WORLD(no_waits_in_dispatch);
     IN_WORLD(run_one_sees_pinned);
     return test_end();
