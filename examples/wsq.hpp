@@ -224,7 +224,7 @@ template <class T, class Step> struct step_state : state<T> {
     }
     static wsq_poll cancel(wsq_task *task) {
         auto *self = static_cast<step_state *>(task);
-        self->result.fail(std::make_exception_ptr(error(WSQ_ERR_CANCELLED)));
+        self->result.set_by([]() -> T { throw error(WSQ_ERR_CANCELLED); });
         self->step.reset();
         return self->finish();
     }
@@ -305,15 +305,33 @@ template <class R, class P> uint64_t to_ns(std::chrono::duration<R, P> time) {
 }
 
 #if defined(__cpp_impl_coroutine)
+// A coroutine that waits. One of wsq_coroutine.hpp goes on when the task that carries it is woken.
+struct suspended {
+    std::coroutine_handle<> handle;
+    wsq_task *carrier = nullptr;
+
+    template <class P> void set(std::coroutine_handle<P> from) {
+        handle = from;
+        if constexpr (requires { from.promise().line->on; }) {
+            from.promise().line->next = from;
+            carrier = from.promise().line->on;
+        }
+    }
+    void resume() { // after this the coroutine's frame may be gone
+        if (carrier) wsq_wake(carrier);
+        else handle.resume();
+    }
+};
+
 // The task that resumes a coroutine when the value is there. It lies in the coroutine's frame.
 template <class T> struct resumption : wsq_task {
     future<T> &value;
-    std::coroutine_handle<> waiter;
+    suspended waiter;
     bool cancelled;
 
     bool await_ready() const { return value.ready(); }
-    bool await_suspend(std::coroutine_handle<> from) {
-        waiter = from;
+    template <class P> bool await_suspend(std::coroutine_handle<P> from) {
+        waiter.set(from);
         wsq_task_init(this, run);
         wsq_task_set_cleanup(this, cancel);
         return wsq_spawn(value.pool(), this) == WSQ_OK; // if so, the frame may be gone by now
@@ -594,15 +612,15 @@ struct readiness : wsq_task {
     unsigned what;
     uint64_t timeout_ns;
     wsq_io_limit limit = {};
-    std::coroutine_handle<> waiter = {};
+    suspended waiter = {};
     wsq_result result = WSQ_OK;
     bool begun = false;
 
     readiness(wsq_pool *in, wsq_io *from, wsq_io_fd of, unsigned kind, uint64_t ns)
         : wsq_task(), pool(in), io(from), fd(of), what(kind), timeout_ns(ns) {}
     bool await_ready() const { return false; }
-    bool await_suspend(std::coroutine_handle<> from) {
-        waiter = from;
+    template <class P> bool await_suspend(std::coroutine_handle<P> from) {
+        waiter.set(from);
         wsq_task_init(this, run);
         wsq_task_set_cleanup(this, cancel);
         wsq_result spawned = wsq_spawn(pool, this); // if it is WSQ_OK, the frame may be gone by now

@@ -332,7 +332,9 @@ template <class T, class Less> T ninther(const T *a, size_t n, Less &less) {
 }
 
 template <class T>
-constexpr bool small = std::is_trivially_copyable_v<T> && sizeof(T) <= 16; // cheap to copy
+constexpr bool copies = // trivially
+    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
+template <class T> constexpr bool small = copies<T> && sizeof(T) <= 16; // cheap to copy
 
 // Quicksort of small trivial elements: half the time of std::sort for random integers.
 template <class T, class Less> void quicksort(T *a, size_t n, Less &less, unsigned depth) {
@@ -411,7 +413,7 @@ template <class It, class Less> bool mend(It a, size_t n, Less &less) {
 // own, which is sorted. All of it runs in parallel, and keeps the order of equal elements.
 template <class It, class Less> struct sample_sort {
     using T = typename std::iterator_traits<It>::value_type;
-    using key = std::conditional_t<std::is_trivially_copyable_v<T>, T, It>; // of a splitter
+    using key = std::conditional_t<copies<T>, T, It>; // of a splitter
     using part_id = uint16_t;
     It first;
     size_t n, workers;

@@ -13,7 +13,8 @@
 // Coroutines that await one another run one after the other, so they share a wsq_task: the carrier.
 // It resumes whichever of them is next. An awaiter notes that coroutine, arranges for a wake of the
 // carrier, and suspends; then the carrier returns WSQ_PENDING. The wake may come at any time: until
-// the carrier has returned it cannot run elsewhere.
+// the carrier has returned it cannot run elsewhere. (Where the compiler makes no tail calls, as gcc
+// below -O2, a long loop over co_await of tasks that do not suspend uses the stack.)
 #ifndef WSQ_COROUTINE_HPP
 #define WSQ_COROUTINE_HPP
 
@@ -109,7 +110,7 @@ struct detached {
 
 template <class T> struct task_result {
     std::optional<T> value;
-    void return_value(T v) { value = std::move(v); }
+    void return_value(T v) { value.emplace(std::move(v)); }
     T take() { return std::move(value.value()); }
 };
 template <> struct task_result<void> {
@@ -295,11 +296,24 @@ template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
 }
 
 // For a thread outside: starts it in the pool, and blocks until it is over. (Not in a caller_runs pool:
-// this thread would have to run it, and does not.)
+// this thread would have to run it, and does not. And if the pool is shut down by WSQ_CANCEL while the
+// coroutine sleeps or waits, this call waits for its wake.)
 template <class T> detached run_and_tell(task<T> root, std::promise<T> promise) {
-    try {
-        if constexpr (std::is_void_v<T>) co_await root, promise.set_value();
-        else promise.set_value(co_await root);
+    try { // the root's frame goes, with all that it holds, before the caller sees the value
+        if constexpr (std::is_void_v<T>) {
+            {
+                task<T> mine(std::move(root));
+                co_await mine;
+            }
+            promise.set_value();
+        } else {
+            std::optional<T> value;
+            {
+                task<T> mine(std::move(root));
+                value.emplace(co_await mine);
+            }
+            promise.set_value(std::move(*value));
+        }
     } catch (...) {
         promise.set_exception(std::current_exception());
     }

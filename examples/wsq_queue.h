@@ -101,7 +101,10 @@ static inline wsq_result wsq_queue_submit(wsq_queue *self, bool waits, void (*fn
     if (!full) {
         self->calls[self->submitted++ % self->places] = call;
         result = wsq_queue_start(self);
-        if (result != WSQ_OK) self->submitted--; /* the call is still the last one */
+        if (result != WSQ_OK) { /* the call is still the last one, and its place is free again */
+            self->submitted--;
+            pthread_cond_signal(&self->room);
+        }
     }
     pthread_mutex_unlock(&self->lock);
     return result;

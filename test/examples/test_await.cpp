@@ -354,6 +354,44 @@ static void no_memory() {
     wsq_pool_destroy(pool);
 }
 
+struct note { // says when it goes
+    std::atomic<bool> *gone;
+    explicit note(std::atomic<bool> &word) : gone(&word) {}
+    note(note &&from) noexcept : gone(std::exchange(from.gone, nullptr)) {}
+    ~note() {
+        if (gone) *gone = true;
+    }
+};
+
+// A task of wsq_coroutine.hpp that awaits futures, goes on with yields, and is over like any other.
+static co::task<int> of_futures(wsq::pool &pool, note) {
+    int sum = co_await pool.submit([] { return 1; });
+    co_await co::yield{};
+    sum += co_await pool.submit([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return 2;
+    });
+    co_await co::sleep_for{std::chrono::microseconds(10)};
+    try {
+        sum += co_await pool.submit([]() -> int { throw oops(); });
+    } catch (const oops &) {
+        sum += 4;
+    }
+    co_return sum;
+}
+
+static void futures_in_tasks() {
+    for (unsigned workers : {1u, 2u}) {
+        wsq::pool pool(workers);
+        for (int i = 0; i < 20; i++) {
+            std::atomic<bool> gone{false};
+            CHECK(co::run(pool, of_futures(pool, note(gone))) == 7);
+            CHECK(gone); // the frame, and what it was given
+        }
+        pool.wait();
+    }
+}
+
 static void tasks() {
     wsq_pool *pool, *other;
     wsq_config two = {}, one = {};
@@ -395,6 +433,7 @@ int main() {
     descriptors(1, true);
 #endif
     tasks();
+    futures_in_tasks();
     no_memory();
     std::puts("test_await: ok");
     return 0;
