@@ -422,7 +422,7 @@ template <class T> class future {
     bool pending(wsq_task *task) { return state_ && state_->pending(task); }
 #if defined(__cpp_impl_coroutine)
     // co_await gives the value, or throws, as get does. Any coroutine can wait this way, and holds
-    // no thread; it goes on in the pool that computes the value.
+    // no thread; it goes on in the pool that computes the value (a task of wsq_coroutine.hpp: in its own).
     auto operator co_await() { return detail::resumption<T>{{}, *this, {}, false}; }
 #endif
 };
@@ -659,7 +659,8 @@ struct readiness : wsq_task {
 } // namespace detail
 
 // co_await of this waits, without a thread, until the descriptor (see wsq_io_add) may be readable.
-// Call it after EAGAIN. True: try again. False: the time is over. The coroutine goes on in that pool.
+// Call it after EAGAIN. True: try again. False: the time is over. The coroutine goes on in that pool
+// (a task of wsq_coroutine.hpp: in its own).
 // It throws an error if the pool is shut down; but a WSQ_CANCEL does not end a wait that has begun.
 inline auto readable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd) {
     return detail::readiness(pool, &io, fd, WSQ_IO_READ, WSQ_FOREVER);
