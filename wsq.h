@@ -480,9 +480,10 @@
  *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
  *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
- *         tasks before it in a ring. A worker that waits for a group first runs tasks of the
- *         group, at most 256, without a turn. A thread outside that runs tasks of a group in place
- *         of a worker has no turns either: WAITING says for how long.
+ *         tasks before it in a ring. A worker that waits for a group first runs the group's tasks
+ *         without a turn, and looks after each 256 whether something else needs one. A thread
+ *         outside that runs tasks of a group in place of a worker has no turns either: WAITING says
+ *         for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -2590,7 +2591,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
  *  T4     wake: state                  acq+rel       T3 T5       runs overlap; wake data is missed
- *  T5     run: state                   acq+rel       T4          a wake's data is missed
+ *  T5     run; future claimed: state   acq+rel       T4 itself   a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    two runs overlap; pool not seen
  *  E3     a hold taken away            acq+rel       itself T6   a run misses what it waited for
  *  E4     `after` closed               acquire       E5          an edge's links are garbage
@@ -4404,7 +4405,7 @@ struct wsq_pool {
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
     wsqi_duty duty;
-    wsqi_depot depot;     /* `lock` guards it */
+    wsqi_depot depot;   /* `lock` guards it */
     struct wsqi_list *listing; /* the list of all tasks; NULL: config.list_tasks is off */
 };
 
@@ -5994,7 +5995,7 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_fence_sc(); /* I6: a full barrier, which the reads of S and of the queues below need */
     uint64_t s = wsqi_load_fenced(&pool->permits);
     self->sleep.suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
-                       wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+                             wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     if (!before || !self->sleep.suspicious) return;
     wsqi_stat(self->counters.rescued, 1);
     wsqi_wake_self(self);
@@ -8685,7 +8686,7 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     self->outer = top;
     wsqi_self_set(self);
     self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
-    self->search.vain = 0;       /* so no search is cut short */
+    self->search.vain = 0; /* so no search is cut short */
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
     bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
@@ -9005,8 +9006,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 
 /* On one stack at most WSQI_WAIT_DEPTH nested waits run other tasks than the awaited one, and fewer
  * if the stack has less than WSQI_WAIT_BYTES for each. Deeper waits only sleep. The second bound
- * also holds for waits that run what they await. (A wait takes about 600 bytes.) Both numbers are
- * guesses. */
+ * also holds for waits that run what they await, as long as another thread could do that
+ * (wsqi_may_here). (A wait takes about 600 bytes.) Both numbers are guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -9372,13 +9373,14 @@ static bool wsqi_may_here(const wsqi_worker *self) {
            (!wsqi_standins_left(pool) && wsqi_idle(wsqi_load_hint(&pool->permits)) == 0);
 }
 
-/* In a wait, a worker has run many awaited tasks. Does something else need a turn of a worker? */
+/* In a wait, a worker has run many awaited tasks. Does something else need a turn of a worker?
+ * (Only WSQ_LIFO pools have long queues, and their global queue has one lane.) */
 static bool wsqi_here_ends(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     uint64_t timer = wsqi_load_hint(&pool->timer_next);
-    uint32_t urgent = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
-    urgent |= wsqi_load_hint(&self->inbox.count);
-    return urgent != 0 || pool->config.driver != NULL ||
+    uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
+    others |= wsqi_load_hint(&pool->lanes[WSQ_LOW].count) | wsqi_load_hint(&self->inbox.count);
+    return others != 0 || pool->config.driver != NULL ||
            (timer != WSQI_NEVER && timer <= wsqi_clock_ns()) ||
            !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
 }

@@ -197,6 +197,34 @@ static void drained(void) {
     pool_end(pool);
 }
 
+/* While threads wait for room the pool closes; then every one of them is refused. */
+static wsq_queue closing;
+
+static void close_or_wait(test_thread *self) {
+    wsq_pool *pool = self->arg;
+    if (self->index == 0) {
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    } else if (self->index == 1) {
+        while ((wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1) == 0) sched_yield();
+        test_nap(5000000); /* mostly the others wait by then */
+        atomic_store(&held, false);
+    } else {
+        CHECK_EQ(wsq_queue_submit(&closing, true, work, NULL), WSQ_ERR_CLOSED);
+    }
+}
+
+static void closed_while_some_wait(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    reset();
+    atomic_store(&held, true);
+    CHECK_EQ(wsq_queue_init(&closing, pool, 0, 1, 1), WSQ_OK);
+    CHECK_EQ(wsq_queue_submit(&closing, true, work, NULL), WSQ_OK);
+    test_threads(6, close_or_wait, pool);
+    CHECK_EQ(atomic_load(&ran), 1);
+    wsq_queue_fini(&closing);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_queue");
     RUN(submits_queued);
@@ -206,5 +234,6 @@ int main(void) {
     RUN(races);
     RUN(cancelled);
     RUN(drained);
+    RUN(closed_while_some_wait);
     return test_end();
 }

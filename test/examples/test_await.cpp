@@ -60,7 +60,8 @@ static void sums(wsq::pool &pool) {
 }
 
 static fire kinds(wsq::pool &pool, std::promise<void> over, std::shared_future<void> started) {
-    co_await pool.submit([started] { started.get(); }); // not before the caller is back: it suspends
+    auto first = pool.submit([started] { started.get(); }); // within co_await, gcc 12 destroys `started` twice
+    co_await first; // not before the caller is back: it suspends
     CHECK(wsq_worker_self() >= 0);                       // on a worker
     auto owner = co_await pool.submit([] { return std::make_unique<int>(7); });
     CHECK(*owner == 7);

@@ -61,14 +61,15 @@ static void two_that_spawn_each_other(void) {
     CHECK(runs_beside((wsq_config){.workers = 1, .order = WSQ_LIFO}, spawns_other_run) < 600);
 }
 
-/* Of a long deque only some tasks run in the wait, before a timer that is due and what it wakes. */
+/* Of a long deque only some tasks run in the wait, before what else is due: a timer, or another task. */
 enum { MANY = 5000 };
-static item *late;
+static item *late, *other;
 
 static wsq_poll waits_for_many_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     for (int i = 0; i < MANY; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(10 * US)->task), WSQ_OK);
-    item_set_timer(wsq_pool_of(ctx), late, 100 * US);
+    if (late != NULL) item_set_timer(wsq_pool_of(ctx), late, 100 * US);
+    else item_spawn(wsq_pool_of(ctx), other);
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     return WSQ_DONE;
 }
@@ -86,6 +87,24 @@ static void timer_beside_many(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK(late->began < late->spawned + 5 * MS);
     wsq_pool_destroy(pool);
+}
+
+static void priorities_beside_many(void) {
+    const wsq_priority priorities[] = {WSQ_HIGH, WSQ_LOW};
+    for (int i = 0; i < 2; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = WSQ_LIFO});
+        item *waits = item_make(0);
+        waits->task.fn = waits_for_many_run;
+        late = NULL;
+        other = item_make(0);
+        CHECK_EQ(wsq_task_set_priority(&other->task, priorities[i]), WSQ_OK);
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        item_spawn(pool, waits);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(other->began < other->spawned + (i == 0 ? 5 : 25) * MS); /* all take 50 ms */
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
 }
 
 /* ---- one wait after the other ---- */
@@ -444,6 +463,7 @@ int main(void) {
     IN_WORLD(two_that_wake_each_other);
     IN_WORLD(two_that_spawn_each_other);
     IN_WORLD(timer_beside_many);
+    IN_WORLD(priorities_beside_many);
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(deeper_than_the_bound);
     IN_WORLD(pool_waits_for_future);
