@@ -55,9 +55,9 @@ examples: $(EXAMPLES) ## build only the examples
 
 test: ## build and run the tests, two minutes on two cores; the last line is "N passed, N failed"
 	@$(MAKE_J) -s $(PROGRESS) $(TESTS) $(EXPLORE) $(B)/test/stress/soak
-	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile '$(firstword $(CC))' $(PROGRESS) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
+	@WSQ_SOAK=$(SOAK) sh test/run.sh $(PROGRESS) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
 
-test-more: ## what make test leaves out: the other compiler, warnings, mutexes, release builds, longer explorations
+test-more: ## what make test leaves out: the compile matrix, warnings, mutexes, release builds, longer explorations
 	@$(MAKE_J) -s $(PTHREAD) $(RELEASE) $(EXPLORE)
 	@WSQ_SCALE=$${WSQ_SCALE:-1} sh test/run.sh --compile 'gcc clang' --warnings $(PTHREAD) $(RELEASE) $(EXPLORE)
 

@@ -1942,9 +1942,9 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
  * yet. The pool's locks are taken one after the other, and none is held while this writes. */
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
-/* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
- * run now, another thread is inside this call or a wait that runs the pool's tasks, or the pool is
- * shut down. Any thread may call this. */
+/* This runs one task of a caller_runs pool, or one job of a wsq_run, on the calling thread. It
+ * returns false if none can run now, another thread is inside this call or a wait that runs the
+ * pool's tasks, or the pool is shut down. Any thread may call this. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
 
 /* This makes the calling thread a worker of a lend_only pool. It returns WSQ_OK after
@@ -7998,8 +7998,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* ==========================================================================
  * >>find: where the next task comes from
  * Purpose:   finds a worker's next task, first nearby, then far away, and runs it.
- * Invariant: when the functions here have found nothing, S counts the worker as a searcher, unless
- *            it has lost its permit in a stolen job.
+ * Invariant: when the functions here have found nothing, S counts the worker as a searcher.
  * Writers:   the owner alone calls these functions, if nothing else is said.
  * Source:    Tokio's multi-thread scheduler. 0. to 4. in comments: the steps of FINDING WORK.
  * ========================================================================== */
@@ -8541,27 +8540,25 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
 }
 
 /* Steps 2 to 4: finds a task elsewhere. NULL means one of two cases. First: there is no task, and S
- * counts the worker as a searcher. Second: a stolen job that the worker ran has blocked, so the
- * worker has no permit and is no searcher. Then the caller must take a permit, or move the tasks
- * that the job has put into this worker's queue to the global queue. */
+ * counts the worker as a searcher. Second: the worker has run a stolen job, and is no searcher. It
+ * may have lost its permit in that job. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
+    bool again, driver = self->pool->config.driver != NULL;
     do {
-        bool again = wsqi_timers_fire(self->pool, 0);
+        again = wsqi_timers_fire(self->pool, 0);
         task = wsqi_take_local(self); /* a timer queued it, or it was left in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        if (task != NULL) break;
-        if (again) continue;
+    } while (task == NULL && again);
+    if (task == NULL) {
         wsqi_group_flush(self); /* so that the last worker to run dry sees which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
-        if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->search.vain = 0;
-        if (!stolen) break;
-        if (!self->permit) break; /* the job has blocked, and another thread has the permit now */
-        /* The job may have taken long. So events of the driver come first, and then all steps. */
-        if (self->pool->config.driver != NULL) (void)wsqi_drive(self);
-        task = wsqi_find_near(self);
-    } while (task == NULL);
+        if ((stolen || task != NULL) && !driver) self->search.vain = 0;
+        /* The job may have taken long, so this worker now asks the driver for events. */
+        if (stolen && driver && self->permit) (void)wsqi_drive(self);
+        if (stolen && self->searching) wsqi_search_end(self);
+    }
     if (task != NULL && self->turn.start == 0) {
         if (self->searching) wsqi_search_end(self); /* wake-ups are no part of the task's time */
         wsqi_turn_clock(self);
@@ -8569,8 +8566,9 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     return task;
 }
 
-/* Finds the worker's next task. NULL: it found none, and S counts the worker as a searcher; or the
- * worker has lost its permit in a stolen job (the two cases of wsqi_find_far). */
+/* Finds the worker's next task. NULL: see wsqi_find_far. (After a stolen job this returns, because
+ * the worker may be in a wait that is over, or be asked to leave. And each call brings the next turn
+ * nearer, so endless jobs do not keep the worker from its turns.) */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
@@ -8580,11 +8578,12 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Finds and runs one task. False: it found none; see wsqi_find_work. */
+/* Finds and runs one task, or one stolen job. False: it found none, and S counts the worker as a
+ * searcher. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
-    return task != NULL;
+    return task != NULL || !self->searching;
 }
 
 /* ---- a task in the middle of another one, and pinned tasks ---- */
@@ -8828,7 +8827,6 @@ static void wsqi_serve(void *block) {
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* moves tasks that the pinned task has queued here */
         if (ran) continue;
-        if (may && !self->permit) continue; /* a stolen job has blocked: first take a permit */
         if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -9247,9 +9245,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
     self->wait = outer;
     self->depth.waits--;
-    /* A thread that found nothing sleeps. (If it is no searcher, it has run a stolen job, and lost
-     * its permit there. Then it does not sleep yet: the next round follows, as after a task.) */
-    if (!ran && !pinned && self->searching) wsqi_sleep(self, wait);
+    if (!ran && !pinned) wsqi_sleep(self, wait);
 }
 
 /* ==========================================================================

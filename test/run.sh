@@ -174,10 +174,10 @@ matrix() { # C compiler, C++ compiler
     check "$2 user of a C implementation" user_of_c "$1" "$2"
 }
 
-# What repeats a program in another shape is shorter than the first; so are random executions.
+# What repeats a program in another shape is shorter than the first; so are random executions and programs.
 scaled() { # program
     case $1 in
-    *_public | *_small | */explore_*) WSQ_SCALE=${WSQ_SCALE:-0.5} "$1" ;;
+    *_public | *_small | */explore_* | */programs | */oracle) WSQ_SCALE=${WSQ_SCALE:-0.5} "$1" ;;
     *) "$1" ;;
     esac
 }

@@ -284,6 +284,7 @@ static void every_thread(void) {
         if (TEST_SLOWDOWN > 10 && sizes[i] > 8) continue;
         wsq_config config = {.workers = sizes[i], .seed = test_seed | 1};
         for (unsigned k = 0; k < sizes[i]; k++) {
+            if (k > 2 && k + 2 < sizes[i] && k % 8 != 0) continue; /* of many threads, some */
             wsq_pool *pool = NULL;
             atomic_store(&threads_left, (int)k);
             CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_ERR_THREAD);
@@ -561,7 +562,7 @@ static void race_thread(test_thread *thread) {
 }
 
 static void create_submit_destroy(void) {
-    size_t lives = test_times(10000);
+    size_t lives = test_times(4000);
     for (size_t i = 0; i < lives; i++) {
         race self = {.pool = pool_new((wsq_config){.workers = 1 + (unsigned)(i % 3)})};
         race_now = &self;
