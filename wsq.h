@@ -439,16 +439,18 @@
  * not hold a lock across a wait if a task that is pinned to the same worker takes that lock.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
- * waits. These waits nest up to 64 deep, but at most one for each 8 KiB of the stack. A deeper wait
- * only sleeps. (Waits that run what they await nest deeper: one for each 8 KiB of the stack, so
- * 1,024 deep on 8 MiB. A deeper one blocks as above or, if no stand-in is left, goes on.)
+ * waits. These waits nest up to 64 deep. A deeper one first lets other waiting threads do that; if
+ * none does for 0.1 ms, it goes on, as long as the stack has 8 KiB for each of these waits (so 1,024
+ * deep on 8 MiB). An even deeper wait only sleeps. (Waits that run what they await nest 1,024 deep
+ * from the start. A deeper one blocks as above or, if no stand-in is left, goes on.)
  *
- * While no stand-in is left, four things can wait for ever:
+ * While no stand-in is left, five things can wait for ever:
  *     - a task that was started on top of a task that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool for work that needs this pool: the wait runs no task
  *     - a job that waits for a task, if a thread in wsq_run has stolen that job in a join: the
  *       thread runs no task, and neither do the workers that wait in their joins for this job
+ *     - a task that is queued while all waits are too deep to run it
  * The first of these can happen with pinned tasks at any time, and also with caller_runs pools: a
  * thread that works in one, and waits for a task of another one, runs nothing in the first.
  *
@@ -2591,7 +2593,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
  *  T4     wake: state                  acq+rel       T3 T5       runs overlap; wake data is missed
- *  T5     run; future claimed: state   acq+rel       T4 itself   a wake's data is missed
+ *  T5     run; cleanup; future claimed acq+rel       T4 itself   a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    two runs overlap; pool not seen
  *  E3     a hold taken away            acq+rel       itself T6   a run misses what it waited for
  *  E4     `after` closed               acquire       E5          an edge's links are garbage
@@ -4905,8 +4907,8 @@ static void wsqi_unpark(wsqi_parker *parker) {
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
     } else if (former == WSQI_TOKEN_POLLING) { /* the owner is, or will be, in the driver's wait */
-        const wsq_driver *driver = &wsq_container_of(parker->parking, wsq_pool, parking)->driver;
-        driver->interrupt(driver->user);
+        const wsq_pool *pool = wsq_container_of(parker->parking, wsq_pool, parking);
+        if (!wsqi_forked(pool)) pool->driver.interrupt(pool->driver.user);
     }
 }
 
@@ -4917,6 +4919,7 @@ struct wsqi_wait {
     bool blocked;        /* the thread has slept, or is about to */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
+    bool offered;        /* no other thread took the permit that this deep wait had given back */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -6260,6 +6263,21 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_queue_push(self, task))) wsqi_overflow(self, task);
 }
 
+/* Two steps for an owner that takes tasks from its deque and does not want them: it keeps each in a
+ * chain, and at the end pushes them all back, in their former order. */
+static void wsqi_keep(wsq_task **kept, wsq_task *task) {
+    wsqi_set(&task->next, *kept);
+    *kept = task;
+}
+
+static void wsqi_push_kept(wsqi_worker *self, wsq_task *kept) {
+    wsq_task *task;
+    while ((task = kept) != NULL) { /* the oldest first */
+        kept = wsqi_get(&task->next);
+        wsqi_push_local(self, task);
+    }
+}
+
 /* The owner fills its LIFO slot; a task that was in the slot moves to its queue. No thread is woken
  * to run the new task; but if no thread watches the slots, one is woken to watch them. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
@@ -7444,8 +7462,6 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
          * a cancel after it cannot stop this one. Pairs with T4. Failure: relaxed, decide again. */
         if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
-    /* T5: the task's cleanup sees what the canceller did before. Pairs with T4. */
-    (void)wsqi_load_acq(&task->state);
     return false;
 }
 
@@ -7573,17 +7589,24 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     }
 }
 
+/* Counts the end of a cancelled task. This comes last, because after it wsq_pool_wait may return. */
+static void wsqi_count_dropped(wsq_pool *pool) {
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a reader of `dropped` sees what the cleanup did. */
+}
+
 /* Ends a task without a run. The caller has taken the task out of its queue. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
-    bool is_node = wsqi_task_is_node(task);
-    /* For a future, wsqi_future_revoke sends this event. */
-    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+    bool is_node = wsqi_task_is_node(task), is_future = task->fn == wsqi_future_run;
+    /* T5: the cleanup sees what the canceller and all wakers did before. Pairs with T4. */
+    (void)wsqi_load_acq(&task->state);
+    /* For a future, wsqi_future_revoke sends this event, and counts the end. */
+    if (!is_future) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (is_node) wsqi_node_end(pool, wsqi_local(pool), task, true);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a reader of `dropped` sees what the cleanup did. */
+    if (!is_future) wsqi_count_dropped(pool);
 }
 
 /* ---- what is left in the lanes of a pool that stops ---- */
@@ -9002,12 +9025,14 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* On one stack at most WSQI_WAIT_DEPTH nested waits run other tasks than the awaited one, and fewer
- * if the stack has less than WSQI_WAIT_BYTES for each. Deeper waits only sleep. The second bound
- * also holds for waits that run what they await, as long as another thread could do that
- * (wsqi_may_here). (A wait takes about 600 bytes.) Both numbers are guesses. */
+/* On one stack at most WSQI_WAIT_DEPTH nested waits run other tasks than the awaited one. A deeper
+ * one first gives its permit back. If for WSQI_OFFER_NS no other waiting thread takes the permit,
+ * it runs tasks, too, while the stack has WSQI_WAIT_BYTES for each of these waits. Even deeper waits
+ * only sleep. The last bound also holds for waits that run what they await, as long as another
+ * thread could do that (wsqi_may_here). (A wait takes about 600 bytes.) All three are guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
+#define WSQI_OFFER_NS 100000u
 
 /* How many waits may run tasks on one stack of the pool: at most `most`. */
 static uint32_t wsqi_wait_depth(const wsq_pool *pool, uint32_t most) {
@@ -9220,10 +9245,13 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
      * at any depth.) */
     works = works && self != NULL;
     bool pins = works; /* the same for pinned tasks, which no other thread may run */
+    bool offers = false; /* it sleeps now, but not longer than WSQI_OFFER_NS */
     if (running && works) {
-        works = self->depth.waits < wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
-        pins = works || (wsqi_wait_pinned(wait) &&
-                         self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX));
+        bool deep = self->depth.waits >= wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
+        bool room = self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX);
+        works = !deep || (room && wait->offered);
+        pins = works || (room && wsqi_wait_pinned(wait));
+        offers = room && !works;
     }
     bool pinned = false;
     if (running || !works) {
@@ -9235,7 +9263,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wait->pinned = pinned;
     }
     if (!works) {
+        uint64_t deadline = wait->deadline, until = offers ? wsqi_clock_ns() + WSQI_OFFER_NS : 0;
+        if (offers && until < deadline) wait->deadline = until;
         wsqi_wait_park(wait);
+        wait->offered = offers && wsqi_clock_ns() >= until; /* else a call came earlier */
+        wait->deadline = deadline;
         return;
     }
     if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
@@ -9273,7 +9305,7 @@ static bool wsqi_over(const wsq_pool *pool) {
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (pool == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    if (wsqi_inside(pool) != NULL || wsqi_sweeps(pool)) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     bool quiet, over, stuck;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
@@ -9337,9 +9369,12 @@ static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *ta
     return count;
 }
 
+/* How many of the newest tasks in its deque a worker looks at for an awaited task. A guess. */
+enum { WSQI_REACH_DEQUE = 64 };
+
 /* Takes the awaited task, or a task of the awaited group, out of the owner's slot or queue. NULL:
  * there is none. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks
- * of the ring that are not awaited stay there, in their order; *left returns how many tasks the
+ * there that are not awaited stay, in their order; *left returns how many tasks of the ring the
  * next call must look at. A task in the slot that is not awaited moves to the queue, because the
  * owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
@@ -9355,10 +9390,16 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         if (wsqi_is_wanted(next, task, group)) return next;
         *left = wsqi_ring_prefer(self, item, task, group, *left);
     }
-    next = wsqi_deque_take(self);
-    if (next == NULL || wsqi_is_wanted(next, task, group)) return next;
-    wsqi_push_local(self, next);
-    return NULL;
+    wsq_task *kept = NULL;
+    next = NULL;
+    for (int i = 0; i < WSQI_REACH_DEQUE && (next = wsqi_deque_take(self)) != NULL; i++) {
+        if (wsqi_is_wanted(next, task, group)) break;
+        wsqi_keep(&kept, next);
+        next = NULL;
+    }
+    wsqi_push_kept(self, kept);
+    wsqi_notify_others(self); /* searchers may have missed tasks while these were in no queue */
+    return next;
 }
 
 /* May the worker run in its wait what it waits for? It may at any depth if no stand-in is left and
@@ -9397,7 +9438,6 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
         if (steps % WSQ_RING_CAPACITY == 0 && wsqi_here_ends(self)) break;
     }
     self->depth.here--;
-    wsqi_notify_others(self);
 }
 
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
@@ -9800,6 +9840,8 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
      * the caller keeps its own reference until the future is done, so the count is not zero. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
+    wsqi_count_dropped(pool);
+    wsqi_check_quiet(pool); /* perhaps no thread will see the tombstone, and check after that */
     return true;
 }
 
@@ -9812,19 +9854,18 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* If this entry of a queue is a tombstone, gives its reference back, and returns true. */
+/* If this entry of a queue is a tombstone, gives its reference back, and returns true. (It may miss
+ * another thread's claim. Then the tombstone stays.) */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
-    /* T5: if a thread has claimed the future, what it has counted as spawned is visible to a thread
-     * that sees this entry counted as finished (P1). Pairs with itself. */
-    if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_acq(&task->state))) return false;
+    if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
     return true;
 }
 
-/* Takes tombstones out of a lane, and adds their number to *count. False: the lane is locked. */
-static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
+/* Takes tombstones out of a lane. False: the lane is locked. */
+static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane) {
     wsq_task *kept = NULL, *task, *next;
-    uint32_t length, purged = 0;
+    uint32_t length;
     if (wsqi_inject_empty(lane)) return true;
     if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: locks */
     length = wsqi_inject_collect(lane);
@@ -9833,7 +9874,7 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     for (; task != NULL; task = next) {
         next = wsqi_get(&task->next);
         if (wsqi_tombstone_drop(pool, task)) {
-            purged++;
+            length--;
             continue;
         }
         if (kept == NULL) lane->ready = task;
@@ -9842,9 +9883,8 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     }
     if (kept != NULL) wsqi_set(&kept->next, (wsq_task *)NULL);
     lane->last = kept;
-    wsqi_store_locked(&lane->length, length - purged);
+    wsqi_store_locked(&lane->length, length);
     wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
-    *count += purged;
     return true;
 }
 
@@ -9852,32 +9892,18 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
  * a wait leave a tombstone, so without a purge a recursion of waits would fill every queue. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsq_task *kept = NULL, *task;
-    uint64_t purged = 0;
     void *item;
     bool all = true;
-    /* wsqi_tombstone_drop may miss another thread's claim. Then that tombstone stays. */
-    while ((task = wsqi_deque_take(self)) != NULL) {
-        if (wsqi_tombstone_drop(self->pool, task)) {
-            purged++;
-        } else {
-            wsqi_set(&task->next, kept);
-            kept = task; /* the newest is taken first, so it goes back last */
-        }
-    }
+    while ((task = wsqi_deque_take(self)) != NULL)
+        if (!wsqi_tombstone_drop(self->pool, task)) wsqi_keep(&kept, task);
     for (size_t left = wsq_ring_length(&self->ring); left > 0; left--) {
         if ((item = wsqi_ring_pop(&self->ring)) == NULL) break;
-        if (wsqi_tombstone_drop(self->pool, wsqi_unmarked(item))) purged++;
-        else wsqi_ring_return(self, item);
+        if (!wsqi_tombstone_drop(self->pool, wsqi_unmarked(item))) wsqi_ring_return(self, item);
     }
     for (unsigned i = 0; i < self->pool->shares; i++)
-        all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i), &purged) && all;
+        all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i)) && all;
     if (all) self->tombstones = 0; /* else a later wait tries again */
-    wsqi_count_finished(self, purged);
-    wsqi_check_beside(self->pool);
-    while ((task = kept) != NULL) {
-        kept = wsqi_get(&task->next);
-        wsqi_push_local(self, task);
-    }
+    wsqi_push_kept(self, kept);
     wsqi_notify_others(self); /* searchers may have missed the tasks while these were in no queue */
 }
 
@@ -9986,51 +10012,28 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Does the owner run a task, now or further down its stack? (If not, it runs a stolen job.) */
-static bool wsqi_in_task(const wsqi_worker *self) {
-    const wsqi_frame *frame = &self->frame;
-    while (frame != NULL && frame->task == NULL) frame = frame->outer;
-    return frame != NULL;
-}
-
 /* Claims the future for a worker in wsq_future_get, and calls the future's function. False: another
  * thread has claimed it. If the next entry of the worker's queue may be the future's, the worker
  * first tries to take that entry out. *whole returns true if the worker took the entry and also
  * claimed the future: then only the handle refers to the future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
-    if (left == 1 || wsq_deque_length(&self->deque) != 0) {
-        *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        /* wsqi_take_back may have moved the slot's task into the queue, behind the future. If the
-         * worker took the future, it does not notify for that task, because the push of the future
-         * has notified already. */
-        if (*whole) {
-            bool ours = wsqi_future_claim(future, true); /* false: a thread has cancelled it */
-            if (ours) wsqi_future_call(self, future);
-            else wsqi_future_release(self->pool, future); /* gives the entry's reference back */
-            wsqi_count_finished(self, 1);
-            wsqi_check_beside(self->pool);
-            return *whole = ours;
-        }
-        wsqi_notify_others(self); /* searchers may have missed a task while it was in no queue */
-    }
-    /* The thread that takes the entry out of its queue counts it as ended, perhaps before the
-     * function returns. So in a job of a wsq_run, where no task is under way, this thread counts
-     * one more task, and wsq_pool_wait does not return before the function does. */
-    bool counts = !wsqi_in_task(self);
-    if (counts) wsqi_count(&self->counters.spawned, 1);
-    if (!wsqi_future_claim(future, true)) {
-        if (counts) (void)wsqi_spawn_undo(self->pool, self, 1);
+    bool entry = left == 1 || wsq_deque_length(&self->deque) != 0;
+    if (entry) entry = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
+    bool ours = wsqi_future_claim(future, true);
+    *whole = entry && ours;
+    if (!ours) {
+        if (entry) wsqi_future_release(self->pool, future); /* gives the entry's reference back */
         return false;
     }
     wsqi_future_call(self, future);
-    if (counts) wsqi_count_finished(self, 1);
-    if (counts) wsqi_check_beside(self->pool);
-    /* The future's entry stays in the queue as a tombstone. No thread runs or reports it. A purge
-     * is slow, because it reads all entries. So the worker purges only when it has left at least
-     * WSQ_RING_CAPACITY / 2 tombstones, and at least one for every two entries of the global
+    wsqi_count_finished(self, 1);
+    wsqi_check_beside(self->pool);
+    /* An entry that is still queued becomes a tombstone. No thread runs, reports or counts it. A
+     * purge is slow, because it reads all entries. So the worker purges only when it has left at
+     * least WSQ_RING_CAPACITY / 2 tombstones, and at least one for every two entries of the global
      * queue's first lane. */
-    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
+    if (!entry && ++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
     return true;
@@ -11351,7 +11354,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    if (wsqi_inside(pool) != NULL || wsqi_sweeps(pool)) return WSQ_ERR_INVALID;
     wsqi_admit_none(pool);
     if (mode == WSQ_DRAIN) wsqi_drain(pool);
     wsqi_wait wait;

@@ -165,6 +165,7 @@ static inline long futures_out(wsq_pool *pool) {
 static inline void pool_settled(wsq_pool *pool) {
     wsq_stats stats;
     if (!pool->config.caller_runs) pool_rest(pool);
+    pool_tidy(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.spawned, stats.finished);
     CHECK_EQ(wsq_pool_pending(pool), 0);

@@ -56,6 +56,7 @@ static inline void pool_end(wsq_pool *pool) {
     wsq_stats stats;
     bool runs = !pool->config.caller_runs && !pool->config.lend_only && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
     if (runs) pool_rest(pool);
+    pool_tidy(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.queue_depth, 0);
     CHECK(stats.finished <= stats.spawned);

@@ -44,8 +44,15 @@ static inline uint64_t futures_used(wsq_pool *pool) {
     return all - free_ones;
 }
 
+/* In a caller_runs pool entries of futures that are done may stay queued until somebody works there. */
+static inline void pool_tidy(wsq_pool *pool) {
+    if (!pool->config.caller_runs) return;
+    while (wsq_pool_run_one(pool)) {}
+}
+
 /* What is wrong with the pool, or NULL. */
 static inline const char *pool_left(wsq_pool *pool) {
+    pool_tidy(pool);
     unsigned lanes = WSQ_LOW + pool->shares, made = wsqi_threads_made(pool), all = made + wsqi_guests_made(pool);
     const char *left = NULL;
     for (unsigned i = 0; i < lanes && left == NULL; i++) left = lane_left(&pool->lanes[i]);

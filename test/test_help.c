@@ -541,10 +541,17 @@ static void out_of_the_own_queue(void) {
     CHECK_EQ(wsqi_queue_length(self), 0);
     for (int i = 0; i < 2; i++) CHECK_EQ(wsq_deque_push(&newest_first->deque, of(i)), WSQ_OK);
     left = 2;
-    CHECK(wsqi_take_back(newest_first, of(0), NULL, &left) == NULL); /* only the newest is in reach */
-    left = 2;
-    CHECK(wsqi_take_back(newest_first, of(1), NULL, &left) == of(1));
-    CHECK(wsq_deque_pop(&newest_first->deque) == of(0));
+    CHECK(wsqi_take_back(newest_first, of(0), NULL, &left) == of(0)); /* also below others, which stay */
+    CHECK(wsq_deque_pop(&newest_first->deque) == of(1));
+    static wsq_task many[WSQI_REACH_DEQUE + 1];
+    for (int i = 0; i <= WSQI_REACH_DEQUE; i++) {
+        wsq_task_init(&many[i], of(0)->fn);
+        CHECK_EQ(wsq_deque_push(&newest_first->deque, &many[i]), WSQ_OK);
+    }
+    CHECK(wsqi_take_back(newest_first, &many[0], NULL, &left) == NULL); /* too far below */
+    CHECK(wsqi_take_back(newest_first, &many[1], NULL, &left) == &many[1]);
+    for (int i = WSQI_REACH_DEQUE; i >= 0; i--)
+        if (i != 1) CHECK(wsq_deque_pop(&newest_first->deque) == &many[i]);
     pool_end(pool);
     pool_end(lifo);
 }

@@ -209,11 +209,15 @@ static unsigned beyond; /* tasks in the global queue */
 
 static wsq_poll gets_many_run(wsq_ctx ctx, wsq_task *task) {
     unsigned most = beyond / 2 > WSQ_RING_CAPACITY / 2 ? beyond / 2 : WSQ_RING_CAPACITY / 2;
+    wsq_stats stats;
     (void)task;
     item_spawn(wsq_pool_of(ctx), item_make(US)); /* so that no future is alone in the queue */
     for (unsigned i = 1; i < 3 * most; i++) {
         get_one(ctx);
-        if (i <= most) CHECK_EQ(wsq_pool_pending(wsq_pool_of(ctx)), 2 + beyond + i % most);
+        wsq_pool_stats(wsq_pool_of(ctx), &stats);
+        if (i <= most) CHECK_EQ(wsqi_worker_of(ctx)->tombstones, i % most);
+        if (i <= most && beyond == 0) CHECK_EQ(stats.queue_depth, 1 + i % most);
+        CHECK_EQ(wsq_pool_pending(wsq_pool_of(ctx)), 2 + beyond); /* they are done */
     }
     return WSQ_DONE;
 }

@@ -1,0 +1,337 @@
+/* What a worker that steals one short job after the other still does: its wait ends, it leaves, it takes its turns.
+ * Waits deeper than their bound; what a worker finds in a deep deque; what counts as pending. In virtual time. */
+#include "exact.h"
+
+/* ---- a task that forks short jobs, until a time or until another one says so ---- */
+
+enum { FEW_JOBS = 64 };
+
+static uint64_t forks_until;
+static bool said, trees; /* small trees of jobs, or many in a row */
+static unsigned forker;
+
+static void job_run(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, compute(10 * US); }
+
+typedef struct branch {
+    wsq_job job;
+    int height;
+} branch;
+
+static void tree(wsq_ctx ctx, int height);
+static void branch_run(wsq_ctx ctx, wsq_job *job) { tree(ctx, wsq_container_of(job, branch, job)->height); }
+
+static void tree(wsq_ctx ctx, int height) {
+    branch left = {.height = height - 1};
+    if (height == 0) compute(10 * US);
+    if (height == 0) return;
+    wsq_fork(&ctx, &left.job, branch_run);
+    tree(ctx, height - 1);
+    wsq_join(&ctx, &left.job);
+}
+
+static wsq_poll forks_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_job jobs[FEW_JOBS];
+    (void)task;
+    forker = wsq_worker_index(ctx);
+    while (now() < forks_until && !said) {
+        if (trees) tree(ctx, 3);
+        if (trees) continue;
+        for (int i = 0; i < FEW_JOBS; i++) wsq_fork(&ctx, &jobs[i], job_run);
+        for (int i = FEW_JOBS; i-- > 0;) wsq_join(&ctx, &jobs[i]);
+    }
+    return WSQ_DONE;
+}
+
+static item *forks_make(uint64_t ns) {
+    item *self = item_make(0);
+    self->task.fn = forks_run;
+    forks_until = now() + ns;
+    said = false;
+    return self;
+}
+
+static item *awaited;
+static uint64_t wait_ns, wait_began, wait_ended;
+
+static wsq_poll waits_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    wait_began = now();
+    (void)wsq_task_wait_for(&awaited->task, wait_ns);
+    wait_ended = now();
+    said = true;
+    return WSQ_DONE;
+}
+
+/* The wait of worker 1, which steals jobs in it. Worker 2 runs the awaited task; 0: the wait has that time-out. */
+static void wait_beside_jobs(wsq_config config, unsigned lent, uint64_t timeout_ns) {
+    wsq_pool *pool = pool_make(&config);
+    item *waits = item_make(0), *forks;
+    for (unsigned i = 0; i < lent; i++) outside(lend, pool);
+    nap(MS);
+    awaited = item_make(US);
+    awaited->pends = true;
+    wait_ns = timeout_ns;
+    waits->task.fn = waits_run;
+    item_spawn_on(pool, 2, awaited);
+    nap(MS);
+    forks = forks_make(SECOND);
+    item_spawn_on(pool, 0, forks);
+    nap(MS);
+    item_spawn_on(pool, 1, waits);
+    nap(3 * MS);
+    if (timeout_ns == WSQ_FOREVER) item_wake(awaited);
+    CHECK_EQ(wsq_task_wait_for(&forks->task, 2 * SECOND), WSQ_OK);
+    uint64_t due = timeout_ns == WSQ_FOREVER ? awaited->ended : wait_began + timeout_ns;
+    CHECK(wait_ended < due + 100 * US);
+    if (timeout_ns != WSQ_FOREVER) item_wake(awaited);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
+static void waits_beside_jobs(void) {
+    for (int timed = 0; timed < 2; timed++) {
+        uint64_t timeout_ns = timed ? 3 * MS : WSQ_FOREVER;
+        wait_beside_jobs((wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF}, 0, timeout_ns);
+        wait_beside_jobs((wsq_config){.workers = 3, .lend_only = true}, 3, timeout_ns);
+        wait_beside_jobs((wsq_config){.workers = 3}, 0, timeout_ns);
+    }
+}
+
+static uint64_t left_at;
+
+static void lend_and_note(void *arg) {
+    wsq_worker_enter((wsq_pool *)arg);
+    if (left_at == 0) left_at = now();
+}
+
+static void dismissed_beside_jobs(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .lend_only = true});
+    item *forks = forks_make(50 * MS);
+    trees = true;
+    for (int i = 0; i < 2; i++) outside(lend_and_note, pool);
+    nap(MS);
+    item_spawn(pool, forks);
+    nap(5 * MS);
+    uint64_t asked = now();
+    wsq_worker_dismiss(pool, 1 - forker);
+    CHECK_EQ(wsq_task_wait(&forks->task), WSQ_OK);
+    CHECK(left_at != 0 && left_at < asked + 100 * US);
+    wsq_pool_destroy(pool);
+    trees = false;
+}
+
+/* A task in the ring of a worker that is in a long one, and a WSQ_LOW task; the third worker has jobs all the time. */
+static item *queued;
+
+static wsq_poll spawns_and_goes_on_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(5 * MS);
+    item_spawn(wsq_pool_of(ctx), queued);
+    compute(100 * MS);
+    return WSQ_DONE;
+}
+
+static void turns_beside_jobs(void) {
+    for (int low = 0; low < 2; low++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+        item *forks = forks_make(150 * MS), *spawns = item_make(0);
+        queued = item_make(US);
+        if (low) wsq_task_set_priority(&queued->task, WSQ_LOW);
+        spawns->task.fn = spawns_and_goes_on_run;
+        item_spawn(pool, forks);
+        nap(3 * MS);
+        item_spawn(pool, spawns);
+        wsq_pool_wait(pool);
+        CHECK(queued->began - queued->spawned < 20 * MS);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
+/* ---- a driver's events, too ---- */
+
+static void events_beside_jobs(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 2});
+    item *forks = forks_make(50 * MS);
+    item_spawn(pool, forks);
+    nap(5 * MS);
+    item *one = item_make(0);
+    uint64_t came = now();
+    post_event(one);
+    CHECK_EQ(wsq_task_wait(&forks->task), WSQ_OK);
+    CHECK(one->began != 0 && one->began - came < 2 * MS);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- waits deeper than their bound of 64 ---- */
+
+static unsigned depth[2], deepest; /* of each thread */
+static int child_kind;
+
+static wsq_poll waits_for_child_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    item *child = item_make(US);
+    unsigned self = wsq_worker_index(ctx);
+    (void)task;
+    if (++depth[self] > deepest) deepest = depth[self];
+    if (child_kind == 1) wsq_task_set_priority(&child->task, WSQ_LOW);
+    item_spawn(pool, child);
+    CHECK_EQ(wsq_task_wait(&child->task), WSQ_OK);
+    depth[self]--;
+    return WSQ_DONE;
+}
+
+static void deep(wsq_config config, unsigned lent, unsigned count) {
+    wsq_pool *pool = pool_make(&config);
+    for (unsigned i = 0; i < lent; i++) outside(lend, pool);
+    nap(MS);
+    deepest = 0;
+    for (unsigned i = 0; i < count; i++) {
+        item *waits = item_make(0);
+        waits->task.fn = waits_for_child_run;
+        item_spawn(pool, waits);
+    }
+    CHECK_EQ(wsq_pool_wait_for(pool, 10 * SECOND), WSQ_OK);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
+/* Each task waits only for its own child, which comes after all other tasks. */
+static void deeper_waits_go_on(void) {
+    for (child_kind = 0; child_kind < 2; child_kind++) {
+        deep((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF}, 0, 200);
+        if (child_kind == 1) CHECK_EQ(deepest, 200);
+        deep((wsq_config){.workers = 2, .lend_only = true}, 2, 300);
+        if (child_kind == 1) CHECK(deepest > 100);
+        deep((wsq_config){.workers = 2, .lend_only = true}, 2, 120); /* first both threads, as deep as they may */
+        CHECK(deepest <= 1 + 64);
+    }
+}
+
+/* ---- an awaited task under others in a deque ---- */
+
+static wsq_pool *newest_first;
+static unsigned ran_on;
+
+static wsq_poll notes_worker_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    ran_on = wsq_worker_index(ctx);
+    self->ended = now();
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_for_older_run(wsq_ctx ctx, wsq_task *task) {
+    item *older = item_make(0), *newer = item_make(US), *woken = item_make(0);
+    (void)task;
+    older->task.fn = notes_worker_run;
+    woken->pends = true;
+    item_spawn(newest_first, older);
+    item_spawn(newest_first, newer);
+    CHECK_EQ(wsq_task_wait(&older->task), WSQ_OK);
+    CHECK_EQ(ran_on, wsq_worker_index(ctx));
+    CHECK_EQ(newer->ended, 0); /* it stays where it was */
+    return WSQ_DONE;
+}
+
+static void older_in_the_deque(void) {
+    newest_first = pool_make(&(wsq_config){.workers = 1, .order = WSQ_LIFO, .max_standins = WSQ_STANDINS_OFF});
+    item *waits = item_make(0);
+    waits->task.fn = waits_for_older_run;
+    item_spawn(newest_first, waits);
+    CHECK_EQ(wsq_pool_wait_for(newest_first, SECOND), WSQ_OK);
+    wsq_pool_destroy(newest_first);
+}
+
+/* ---- a future that was got is no task any more, although its entry is still queued ---- */
+
+static void *returns_arg(void *arg) { return arg; }
+
+static void gets_futures(wsq_ctx ctx) {
+    wsq_future *futures[5];
+    wsq_pool *pool = wsq_pool_of(ctx);
+    uint64_t before = wsq_pool_pending(pool);
+    for (int i = 0; i < 5; i++) CHECK_EQ(wsq_submit(pool, returns_arg, ctx, &futures[i]), WSQ_OK);
+    CHECK_EQ(wsq_pool_pending(pool), before + 5);
+    for (int i = 5; i-- > 0;) {
+        void *result = NULL;
+        CHECK(wsq_future_get(futures[i], &result) == WSQ_OK && result == ctx);
+    }
+    CHECK_EQ(wsq_pool_pending(pool), before);
+    wsq_stats stats;
+    wsq_pool_stats(pool, &stats);
+    CHECK_EQ(stats.spawned - stats.finished, before);
+}
+
+static wsq_poll gets_futures_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    gets_futures(ctx);
+    return WSQ_DONE;
+}
+
+/* In a job that goes on, and of which wsq_pool_wait knows nothing. */
+static void gets_futures_in_job(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    gets_futures(ctx);
+    said = true;
+    compute(50 * MS);
+}
+
+static void forks_one(wsq_ctx ctx, void *arg) {
+    wsq_job job;
+    (void)arg;
+    wsq_fork(&ctx, &job, gets_futures_in_job);
+    while (!said) block_for(ctx, US);
+    wsq_join(&ctx, &job);
+}
+
+static void runs_one(void *arg) { CHECK_EQ(wsq_run((wsq_pool *)arg, forks_one, NULL), WSQ_OK); }
+
+static void got_futures_are_over(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *gets = item_make(0);
+    gets->task.fn = gets_futures_run;
+    item_spawn(pool, gets);
+    wsq_pool_wait(pool);
+    said = false;
+    sim_core *runs = outside(runs_one, pool);
+    while (!said) nap(10 * US);
+    CHECK_EQ(wsq_pool_wait_for(pool, MS), WSQ_OK);
+    sim_join(runs);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a cleanup on a thread that sweeps may not wait for the pool ---- */
+
+static wsq_pool *swept;
+static unsigned refused;
+
+static wsq_poll waits_for_pool(wsq_task *task) {
+    (void)task;
+    refused += wsq_pool_wait(swept) == WSQ_ERR_INVALID;
+    refused += wsq_pool_shutdown(swept, WSQ_CANCEL) == WSQ_ERR_INVALID;
+    (wsq_pool_destroy)(swept); /* does nothing */
+    return WSQ_DONE;
+}
+
+static void no_pool_waits_in_cleanup(void) {
+    item *left = item_make(0);
+    swept = pool_make(&(wsq_config){.workers = 1, .lend_only = true});
+    wsq_task_set_cleanup(&left->task, waits_for_pool);
+    item_spawn(swept, left);
+    CHECK_EQ(wsq_pool_shutdown(swept, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(refused, 2);
+    wsq_pool_destroy(swept);
+}
+
+int main(void) {
+    test_begin("exact_jobs");
+    IN_WORLD(waits_beside_jobs);
+    IN_WORLD(dismissed_beside_jobs);
+    IN_WORLD(turns_beside_jobs);
+    IN_WORLD(events_beside_jobs);
+    IN_WORLD(deeper_waits_go_on);
+    IN_WORLD(older_in_the_deque);
+    IN_WORLD(got_futures_are_over);
+    IN_WORLD(no_pool_waits_in_cleanup);
+    return test_end();
+}
