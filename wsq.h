@@ -158,9 +158,10 @@
  * together. An edge makes one task start when another one is done.
  *
  * WAITING. A pool has a permit for each worker, and a thread runs queued tasks only while it holds
- * one. A worker that waits for a task runs the task itself, if the task is in the worker's own
- * queue and has not started. Otherwise the worker blocks: the tasks in its queue go to the global
- * queue, and its permit goes to an idle thread, or to a new one, a STAND-IN.
+ * one (or if they are pinned to it). A worker that waits for a task runs the task itself, if the
+ * task is in the worker's own queue and has not started. Otherwise the worker blocks: the tasks in
+ * its queue go to the global queue, and its permit goes to an idle thread, or to a new one: a
+ * STAND-IN.
  *
  * So a wait costs the pool no core and delays no queued task. On your stack it runs only what it
  * waits for, and tasks pinned to this worker, which no other thread may run. This holds as long as
@@ -240,9 +241,9 @@
  * default, or from NULL. A program may have any number of pools; they share nothing. Data for each
  * thread of a pool lies in an array: see `index` in >>words.
  *
- * wsq_pool_wait sleeps until every task spawned so far is done, and every task that these have
- * spawned. wsq_pool_wait_for does so for a limited time. A task that waits for a wake is not done,
- * so both wait for it as well.
+ * wsq_pool_wait sleeps until the pool has no task left: every task is done that was spawned before,
+ * and also those that come meanwhile. wsq_pool_wait_for does so for a limited time. A task that
+ * waits for a wake is not done, so both wait for it as well.
  *
  * SHUTDOWN. wsq_pool_shutdown first closes the pool: a spawn from outside returns WSQ_ERR_CLOSED,
  * and the task stays the caller's. Then it ends the work that is left. With WSQ_DRAIN this work
@@ -335,8 +336,8 @@
  * is nothing else to do, and in every 16th turn. A running task is never interrupted.
  *
  * PINNING. wsq_spawn_on pins a task to one worker, which is woken for it. No thread steals the
- * task. While its worker is in a join, or between wsq_block_begin and wsq_block_end, the task
- * waits.
+ * task, and its priority does not count. While its worker is in a join, or between wsq_block_begin
+ * and wsq_block_end, the task waits. If its worker has no permit, the task runs without one.
  *
  * Neither priorities nor pins starve other tasks. Of 16 tasks in a row on one worker at most 15 are
  * WSQ_HIGH; of the rest, at most every second one is pinned, as long as there are others. Every
@@ -393,10 +394,10 @@
  *
  * One thread at a time is in wait or dispatch, so `wait` may leave the events for `dispatch` in the
  * driver's own struct. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits
- * or sets a timer. `dispatch` should be short, and waits for nothing: wsq_task_wait, wsq_group_wait
- * and wsq_future_get return WSQ_ERR_INVALID there, and do not look. The tasks that `dispatch` wakes
- * start in the order of the wakes, as if they were spawned. `dispatch` must not take a lock that a
- * task holds while it spawns or wakes.
+ * or sets a timer. `dispatch` should be short, and waits for nothing: a wait for a group, a future
+ * or a task of this pool that is not done returns WSQ_ERR_INVALID there. The tasks that `dispatch`
+ * wakes are queued in the order of the wakes, as if they were spawned. `dispatch` must not take a
+ * lock that a task holds while it spawns or wakes.
  *
  * An idle thread hears of an event immediately. But while the thread that heard of the last event
  * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
@@ -412,10 +413,10 @@
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
  * first runs the awaited task itself, if the task has not started and lies in the worker's own slot
  * or queue (a future: wherever it is queued). Of an awaited group the worker runs the tasks that
- * lie there. In a wait with a time-out the worker runs none of these tasks, because a task could
- * take longer. If the wait is not over then, the worker blocks, and another thread takes its
- * permit: an idle one, or a stand-in. A stand-in is started when it is first needed; there are at
- * most max_standins.
+ * lie there. (In a WSQ_LIFO pool it looks only at the newest 64 tasks of its queue.) In a wait with
+ * a time-out the worker runs none of these tasks, because a task could take longer. If the wait is
+ * not over then, the worker blocks, and another thread takes its permit: an idle one, or a
+ * stand-in. A stand-in is started when it is first needed; there are at most max_standins.
  *
  * A thread outside first looks whether the awaited task or future, or tasks of the awaited group,
  * are among the first in its lane of the global queue. If so, and a worker sleeps, the thread runs
@@ -440,9 +441,9 @@
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the task that
  * waits. These waits nest up to 64 deep. A deeper one first lets other waiting threads do that; if
- * none does for 0.1 ms, it goes on, as long as the stack has 8 KiB for each of these waits (so 1,024
- * deep on 8 MiB). An even deeper wait only sleeps. (Waits that run what they await nest 1,024 deep
- * from the start. A deeper one blocks as above or, if no stand-in is left, goes on.)
+ * none does for 0.1 ms, it goes on, as long as the stack has 8 KiB for each of these waits (so
+ * 1,024 deep on 8 MiB). An even deeper wait only sleeps. (Waits that run what they await nest 1,024
+ * deep from the start. A deeper one blocks as above or, if no stand-in is left, goes on.)
  *
  * While no stand-in is left, five things can wait for ever:
  *     - a task that was started on top of a task that it waits for, directly or through others
@@ -563,8 +564,8 @@
  *
  * Any thread may spawn into the group, and so may its own tasks. wsq_group_wait sleeps until no
  * task of the group is left; wsq_group_wait_for does so for a limited time. Any number of threads
- * may wait. wsq_group_then spawns a task when no task of the group is left. After that the group
- * can be used again.
+ * may wait. wsq_group_then spawns a task when no task of the group is left. The group can be used
+ * again as soon as no thread waits for its former end any more.
  *
  * wsq_group_fail keeps the first error of the group, and wsq_group_error returns it.
  * wsq_group_cancel cancels the group: tasks that have not started never will, and their waiters get
@@ -642,7 +643,7 @@
  * STATISTICS. Each worker counts what it does, on cache lines of its own. The counts can be read at
  * any time (wsq_worker_stats, wsq_pool_stats, wsq_stats_print). `rescued` counts how often a worker
  * found queued tasks only because its time-out (park_timeout_ns) was up: each time would mean a
- * lost wake-up.
+ * lost wake-up, if the time-out is longer than the system may keep a thread from running.
  *
  * HOOKS. wsq_hooks report each step of a task (it is spawned, woken, begins, ends, or is
  * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
@@ -656,7 +657,8 @@
  * WSQ_ERR_FORKED (wsq_task_wait only if the task is not done), wsq_wake does nothing, and
  * wsq_pool_destroy frees the memory. (This needs Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait
  * may hang.) A new pool works, but none of its tasks may have a predecessor in the parent's pool
- * that is not done. If a task calls fork(), the child must not return from that task.
+ * that is not done. Before a timer that is set in the parent's pool is set in the new one, cancel
+ * it. If a task calls fork(), the child must not return from that task.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -1526,8 +1528,8 @@ typedef struct wsq_driver {
      * there are events to dispatch. */
     bool (*wait)(uint64_t timeout_ns, void *user);
     /* The thread that was in `wait` calls this when `wait` has returned true, unless the pool has
-     * ended by then. This calls wsq_wake or wsq_spawn for each event. It must not wait:
-     * wsq_task_wait and the other waits return WSQ_ERR_INVALID here. */
+     * ended by then. This calls wsq_wake or wsq_spawn for each event. It must not wait: a wait for
+     * a group, a future or a task of this pool that is not done returns WSQ_ERR_INVALID here. */
     void (*dispatch)(wsq_pool *pool, void *user);
     /* This makes the `wait` that is under way return soon or, if none is under way, the next one.
      * Any thread calls this, perhaps late, or more than once. */
@@ -1602,15 +1604,17 @@ typedef struct wsq_stats {
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
     uint64_t rescued;        /* how often a worker found a queued task only because park_timeout_ns
-                              * was up. Each time means a lost wake-up, so this should be 0. (A task
-                              * that waits for a turn counts, too, if min_interval is so large that
-                              * the turn comes after the time-out) */
+                              * was up. Each time means a lost wake-up, so this should be 0. (Two
+                              * more things count if the time-out is short: the system did not let a
+                              * thread run that was about to notify; a task waits for a turn that
+                              * comes later, because min_interval is large) */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because a thief still ran their job */
     uint64_t average_task_ns; /* moving average of the time per task; of a pool: the mean */
     uint64_t interval;        /* tasks between two looks at the global queue; of a pool: the mean */
-    uint64_t queue_depth;     /* tasks in the worker's own queue at this moment */
+    uint64_t queue_depth;     /* tasks in the worker's own queue at this moment; also entries of
+                               * futures that were called in a wait, or cancelled */
 } wsq_stats;
 
 /* ---- tasks ---- */
@@ -1678,13 +1682,13 @@ typedef struct wsq_edge {
 } wsq_edge;
 
 /* A set of tasks that are waited for, or cancelled, together. The caller owns the memory, and
- * wsq_group_init sets the group up. The caller may free the group when no task of it is left. That
- * is known when wsq_group_wait has returned WSQ_OK or WSQ_ERR_CANCELLED, wsq_group_pending has
- * returned 0, a task of wsq_group_then has started, or the pool has been waited for or shut down.
- * One case is different: in a WSQ_CANCEL shutdown a pending task needs the group until the task is
- * woken, and a held task until its predecessors have ended (wsq_group_pending counts both). Also
- * keep the group while a thread waits for a single task of it, and while a held task comes after
- * one of its tasks. The members are for the scheduler. */
+ * wsq_group_init sets the group up. The caller may free the group when no task of it is left, and
+ * no thread is in a wait for it. The first is known when wsq_group_wait has returned WSQ_OK or
+ * WSQ_ERR_CANCELLED, wsq_group_pending has returned 0, a task of wsq_group_then has started, or the
+ * pool has been waited for or shut down. One case is different: in a WSQ_CANCEL shutdown a pending
+ * task needs the group until the task is woken, and a held task until its predecessors have ended
+ * (wsq_group_pending counts both). Also keep the group while a thread waits for a single task of
+ * it, and while a held task comes after one of its tasks. The members are for the scheduler. */
 typedef struct wsq_group {
     /* WSQI_GROUP_TASK for each task that is not done, plus flags WSQI_GROUP_*; any thread writes */
     wsqi_a64 word;
@@ -1883,9 +1887,9 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
  * runs this does nothing. In a child of fork() it frees the child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
-/* This sleeps until every task spawned so far is done, and every task that these spawn. Tasks that
- * wait for a wake count, too. With caller_runs the calling thread runs the tasks. Only threads
- * outside the pool may call this.
+/* This sleeps until the pool has no task left. Tasks that are spawned meanwhile count, and so do
+ * tasks that wait for a wake. With caller_runs the calling thread runs the tasks. Only threads
+ * outside the pool may call this, and not in the cleanup of one of its tasks.
  * WSQ_OK: no task is left. A WSQ_CANCEL shutdown may have cancelled some tasks.
  * WSQ_ERR_CANCELLED: the pool was shut down, and the tasks that are left will never run.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
@@ -1932,16 +1936,17 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
 /* This writes to `file` what the pool does, for a person to read: what each worker does and has
  * queued, how long the lanes are, which threads wait for what, which timers are set. With
  * wsq_config.list_tasks it also writes a line for each task that is spawned and not done (at most
- * 1000). The line says whether the task runs, waits for a wake, is held back by predecessors or is
- * queued, and since when. It also has the task's function, with the name that wsq_hooks gives the
- * function. A task that is inside a wait is listed as running; a line "wait" says what its worker
- * waits for. This list helps you to find a forgotten wake. Without list_tasks the pool knows only
- * the number of its tasks, because their memory is the caller's. Any thread may call this, inside a
- * task too, while the pool works or is stopping. A hook or a signal handler must not call it. The
- * pool goes on meanwhile: each line was true at some moment of the call, and two lines may
- * contradict each other. This reads no task's memory, so an address may belong to a task that has
- * ended since. A plus after a length means that more tasks were just pushed, and are not counted
- * yet. The pool's locks are taken one after the other, and none is held while this writes. */
+ * 1000), except tasks whose cleanup runs, and nodes of a graph that wait for others. The line says
+ * whether the task runs, waits for a wake, is held back by predecessors or is queued, and since
+ * when. It also has the task's function, with the name that wsq_hooks gives the function. A task
+ * that is inside a wait is listed as running; a line "wait" says what its worker waits for. This
+ * list helps you to find a forgotten wake. Without list_tasks the pool knows only the number of its
+ * tasks, because their memory is the caller's. Any thread may call this, inside a task too, while
+ * the pool works or is stopping. A hook or a signal handler must not call it. The pool goes on
+ * meanwhile: each line was true at some moment of the call, and two lines may contradict each
+ * other. This reads no task's memory, so an address may belong to a task that has ended since. A
+ * plus after a length means that more tasks were just pushed, and are not counted yet. The pool's
+ * locks are taken one after the other, and none is held while this writes. */
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
 /* This runs one task of a caller_runs pool, or one job of a wsq_run, on the calling thread. It
@@ -2032,8 +2037,9 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
 
 /* This gives the task a cleanup, which frees what the task owns. If the task is cancelled, the
- * cleanup is called, on any thread, in place of the task's function. NULL: no cleanup. The owner of
- * the task may call this, while the task is not spawned. */
+ * cleanup is called, on any thread, in place of the task's function. It must not wait for the task
+ * itself or for its group, which would last for ever. NULL: no cleanup. The owner of the task may
+ * call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
 
 /* This sets how urgent the task is. The owner of the task may call this before the spawn. The
@@ -2088,7 +2094,7 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * task must be one of this pool's. A timer that is set already is set anew. The call takes the same
  * short time however many timers are set, and allocates nothing. A task may have any number of
  * timers. The timers that one worker, or one outside thread, has set fire in the order of their
- * times.
+ * times, except a timer that another thread had set before: it stays with the former ones.
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, even while another thread sets the same timer
@@ -2127,7 +2133,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
  * this once per step. When it returns false, the task has had its share and should return
- * WSQ_YIELD. On a thread outside it returns true. */
+ * WSQ_YIELD. On a thread outside it returns true, and so it may in the function of a wsq_go, which
+ * cannot yield. */
 WSQ_API bool wsq_budget_take(void);
 
 /* Call this when a task, job or run is about to block outside the scheduler (in a system call, on a
@@ -5113,8 +5120,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * notifies, except these (the lint checks that):
  *   callers: wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push,
  *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
- *            wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer, wsqi_take_back
- *            and wsqi_tombstones_sweep oblige their callers;
+ *            wsqi_push_kept, wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer,
+ *            wsqi_take_back and wsqi_tombstones_sweep oblige their callers;
  *   nobody:  no thread need notify for wsqi_group_down and wsq_group_then, whose tasks wait for a
  *            group; for wsqi_cancel_lane, whose tasks are cancelled; and for wsqi_take_turn, which
  *            moves tasks of a pool's only worker;
@@ -7589,7 +7596,7 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     }
 }
 
-/* Counts the end of a cancelled task. This comes last, because after it wsq_pool_wait may return. */
+/* Counts the end of a cancelled task. This comes last: after it wsq_pool_wait may return. */
 static void wsqi_count_dropped(wsq_pool *pool) {
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a reader of `dropped` sees what the cleanup did. */
 }
@@ -8590,8 +8597,8 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 }
 
 /* Finds the worker's next task. NULL: see wsqi_find_far. (After a stolen job this returns, because
- * the worker may be in a wait that is over, or be asked to leave. And each call brings the next turn
- * nearer, so endless jobs do not keep the worker from its turns.) */
+ * the worker may be in a wait that is over, or be asked to leave. And each call brings the next
+ * turn nearer, so endless jobs do not keep the worker from its turns.) */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
@@ -9027,9 +9034,9 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 
 /* On one stack at most WSQI_WAIT_DEPTH nested waits run other tasks than the awaited one. A deeper
  * one first gives its permit back. If for WSQI_OFFER_NS no other waiting thread takes the permit,
- * it runs tasks, too, while the stack has WSQI_WAIT_BYTES for each of these waits. Even deeper waits
- * only sleep. The last bound also holds for waits that run what they await, as long as another
- * thread could do that (wsqi_may_here). (A wait takes about 600 bytes.) All three are guesses. */
+ * it runs tasks, too, while the stack has WSQI_WAIT_BYTES for each of these waits. Even deeper
+ * waits only sleep. The last bound also holds for waits that run what they await, as long as
+ * another thread could do that (wsqi_may_here). (A wait takes about 600 bytes. All are guesses.) */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 #define WSQI_OFFER_NS 100000u
@@ -9398,7 +9405,6 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         next = NULL;
     }
     wsqi_push_kept(self, kept);
-    wsqi_notify_others(self); /* searchers may have missed tasks while these were in no queue */
     return next;
 }
 
@@ -9438,6 +9444,7 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
         if (steps % WSQ_RING_CAPACITY == 0 && wsqi_here_ends(self)) break;
     }
     self->depth.here--;
+    wsqi_notify_others(self);
 }
 
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
@@ -10019,7 +10026,12 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     bool entry = left == 1 || wsq_deque_length(&self->deque) != 0;
-    if (entry) entry = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
+    if (entry) {
+        entry = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
+        /* Searchers may have missed tasks that were in no queue for a moment. (If the future was in
+         * the ring, at most the slot's task has moved, and the push of the future has notified.) */
+        if (!entry || wsqi_has_deque(self)) wsqi_notify_others(self);
+    }
     bool ours = wsqi_future_claim(future, true);
     *whole = entry && ours;
     if (!ours) {

@@ -15,6 +15,7 @@ static void counted_free(void *memory);
 #include "pool.h"
 
 #if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+#include <poll.h>
 #include <sys/wait.h>
 #define FORKS_HERE
 #endif
@@ -372,6 +373,60 @@ static void forks_in_two_pools(void) {
         wsq_pool_destroy(around);
     }
 }
+
+/* A child that goes on with its context shares the driver's descriptors with the parent, so it must not interrupt. */
+static int bell[2], interrupts;
+static wsq_pool *driven;
+
+static bool bell_wait(uint64_t timeout_ns, void *user) {
+    struct pollfd one = {.fd = bell[0], .events = POLLIN};
+    char rung;
+    (void)user;
+    if (poll(&one, 1, timeout_ns == WSQ_FOREVER ? -1 : (int)(timeout_ns / 1000000)) > 0)
+        CHECK_EQ(read(bell[0], &rung, 1), 1);
+    return false;
+}
+
+static void bell_dispatch(wsq_pool *pool, void *user) { (void)pool, (void)user; }
+
+static void bell_ring(void *user) {
+    (void)user;
+    interrupts++;
+    CHECK_EQ(write(bell[1], "", 1), 1);
+}
+
+static void loop_nothing(wsq_ctx ctx, size_t first, size_t end, void *arg) { (void)ctx, (void)first, (void)end, (void)arg; }
+
+static wsq_poll forks_beside_driver(wsq_ctx ctx, wsq_task *task) {
+    wsqi_worker *other = wsqi_block(driven, 1 - wsq_worker_index(ctx));
+    (void)task;
+    while (wsqi_load_acq(&other->parker.token) != WSQI_TOKEN_POLLING) test_nap(100000);
+    pid_t child = fork();
+    if (child == 0) {
+        interrupts = 0;
+        wsq_for(ctx, 0, 1000, 1, loop_nothing, NULL);
+        LEAVE(interrupts != 0);
+    }
+    if (waitpid(child, &inner_status, 0) != child) inner_status = -1;
+    return WSQ_DONE;
+}
+
+static void no_interrupt_in_a_child(void) {
+    static const wsq_driver driver = {bell_wait, bell_dispatch, bell_ring, NULL};
+    wsq_task task;
+    CHECK_EQ(pipe(bell), 0);
+    driven = pool_new((wsq_config){.workers = 2, .driver = &driver});
+    wsq_task_init(&task, forks_beside_driver);
+    inner_status = 0;
+    if (driven->phase != &driven->own_phase) {
+        CHECK_EQ(wsq_spawn(driven, &task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+    }
+    CHECK_EQ(inner_status, 0);
+    wsq_pool_destroy(driven);
+    close(bell[0]);
+    close(bell[1]);
+}
 #endif
 
 int main(void) {
@@ -381,6 +436,7 @@ int main(void) {
     RUN(forks_beside_waits);
     RUN(forks_in_a_task);
     RUN(forks_in_two_pools);
+    RUN(no_interrupt_in_a_child);
 #endif
     return test_end();
 }
