@@ -34,6 +34,7 @@
 #include <functional>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -169,11 +170,15 @@ template <class T> struct state : wsq_task {
 
     virtual ~state() = default;
     bool ready() const { return follower.load(std::memory_order_acquire) == this; }
-    // True: the task must return WSQ_PENDING, and will be woken. False: the value is there.
+    // True: the task must return WSQ_PENDING, and will be woken. False: the value is there, and no
+    // thread is in a wake of the task any more: when the task is done, its pool may be destroyed.
     bool pending(wsq_task *task) {
         void *seen = nullptr;
-        return follower.compare_exchange_strong(seen, task, std::memory_order_acq_rel) ||
-               seen == task;
+        if (follower.compare_exchange_strong(seen, task, std::memory_order_acq_rel)) return true;
+        if (seen != this) return seen == task;
+        if (!(owners.load(std::memory_order_acquire) & BY_TASK)) return false;
+        wsq_wake(task); // it looks again, after other tasks
+        return true;
     }
     // The task's last step; gives what it returns.
     wsq_poll finish() {
@@ -185,7 +190,8 @@ template <class T> struct state : wsq_task {
     }
     void let_go() {
         if (owners.fetch_sub(BY_FUTURE, std::memory_order_acq_rel) != BY_FUTURE) return;
-        wsq_task_wait(this); // it has run, and returns at this moment if it is not done
+        // It has run, and has only to return. (Not wsq_task_wait: its pool may be destroyed then.)
+        while (!wsq_task_done(this)) std::this_thread::yield();
         delete this;
     }
 };
@@ -305,20 +311,34 @@ template <class R, class P> uint64_t to_ns(std::chrono::duration<R, P> time) {
 }
 
 #if defined(__cpp_impl_coroutine)
-// A coroutine that waits. One of wsq_coroutine.hpp goes on when the task that carries it is woken.
+// A coroutine that waits until a task resumes it. One of wsq_coroutine.hpp goes on when the task that
+// carries it is woken. The coroutine goes on when both the task and the call that spawns it are over:
+// otherwise the pool might be destroyed during that call.
 struct suspended {
     std::coroutine_handle<> handle;
     wsq_task *carrier = nullptr;
+    void (*wake)(wsq_task *) = nullptr;
+    std::atomic<bool> one_over{false};
+    wsq_result error = WSQ_OK; // of the spawn
 
-    template <class P> void set(std::coroutine_handle<P> from) {
+    // False: the coroutine must go on, because of an error or because the task is over. If true, its
+    // frame may be gone. (Not inline: clang before 17 may keep variables in the frame.)
+    template <class P>
+    [[gnu::noinline]] bool spawn(std::coroutine_handle<P> from, wsq_pool *pool, wsq_task *task) {
         handle = from;
         if constexpr (requires { from.promise().line->on; }) {
+            using type = std::remove_reference_t<decltype(*from.promise().line->on)>;
             from.promise().line->next = from;
             carrier = from.promise().line->on;
+            wake = [](wsq_task *on) { static_cast<type *>(on)->wake(); };
         }
+        wsq_result spawned = wsq_spawn(pool, task);
+        if (spawned != WSQ_OK) return error = spawned, false;
+        return !one_over.exchange(true, std::memory_order_acq_rel);
     }
-    void resume() { // after this the coroutine's frame may be gone
-        if (carrier) wsq_wake(carrier);
+    void resume() { // the task is over; after this the coroutine's frame may be gone
+        if (!one_over.exchange(true, std::memory_order_acq_rel)) return;
+        if (carrier) wake(carrier);
         else handle.resume();
     }
 };
@@ -331,10 +351,9 @@ template <class T> struct resumption : wsq_task {
 
     bool await_ready() const { return value.ready(); }
     template <class P> bool await_suspend(std::coroutine_handle<P> from) {
-        waiter.set(from);
         wsq_task_init(this, run);
         wsq_task_set_cleanup(this, cancel);
-        return wsq_spawn(value.pool(), this) == WSQ_OK; // if so, the frame may be gone by now
+        return waiter.spawn(from, value.pool(), this);
     }
     T await_resume() {
         if (cancelled && !value.ready()) throw error(WSQ_ERR_CANCELLED);
@@ -504,7 +523,8 @@ template <class F, class Fail> auto make_loose(F &&f, Fail fail) {
 
 } // namespace detail
 
-// A wsq_pool that belongs to a scope: its destructor finishes all work.
+// A wsq_pool that belongs to a scope: its destructor finishes all work. (After a WSQ_CANCEL, work that
+// awaits a future of another pool is left. That pool must end the future's task before this one goes.)
 class pool {
     wsq_pool *pool_ = nullptr;
 
@@ -620,14 +640,12 @@ struct readiness : wsq_task {
         : wsq_task(), pool(in), io(from), fd(of), what(kind), timeout_ns(ns) {}
     bool await_ready() const { return false; }
     template <class P> bool await_suspend(std::coroutine_handle<P> from) {
-        waiter.set(from);
         wsq_task_init(this, run);
         wsq_task_set_cleanup(this, cancel);
-        wsq_result spawned = wsq_spawn(pool, this); // if it is WSQ_OK, the frame may be gone by now
-        if (spawned != WSQ_OK) result = spawned;
-        return spawned == WSQ_OK;
+        return waiter.spawn(from, pool, this);
     }
     bool await_resume() const {
+        check(waiter.error);
         if (result != WSQ_ERR_TIMEOUT) check(result);
         return result == WSQ_OK;
     }

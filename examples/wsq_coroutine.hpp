@@ -31,6 +31,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -50,6 +51,10 @@ struct carrier : wsq_task {
     flow *line;
     wsq_timer timer = {};
     wsq_poll answer = WSQ_PENDING; // what becomes of the carrier when a coroutine has suspended
+    // Is a thread in a call that spawns or wakes the carrier? Until that call is over the flow does not
+    // go on: it might end, and the pool be destroyed. LEFT: it is cancelled, and that thread frees it.
+    enum calls { NONE, UNDER_WAY, LEFT };
+    std::atomic<calls> call{NONE};
 
     explicit carrier(flow &from) : line(&from) {
         wsq_task_init(this, run);
@@ -57,6 +62,7 @@ struct carrier : wsq_task {
     }
     static wsq_poll run(wsq_ctx, wsq_task *task) {
         auto *self = static_cast<carrier *>(task);
+        if (self->call.load(std::memory_order_acquire) == UNDER_WAY) return WSQ_YIELD;
         self->answer = WSQ_PENDING;
         self->line->next.resume(); // the flow may be over now, or on another carrier
         wsq_poll answer = self->answer;
@@ -68,8 +74,17 @@ struct carrier : wsq_task {
     static wsq_poll cancel(wsq_task *task) {
         auto *self = static_cast<carrier *>(task);
         self->line->outermost.destroy();
-        delete self;
+        if (self->call.exchange(LEFT, std::memory_order_acq_rel) == NONE) delete self;
         return WSQ_GONE;
+    }
+    void call_begins() { call.store(UNDER_WAY, std::memory_order_relaxed); }
+    void call_is_over() {
+        if (call.exchange(NONE, std::memory_order_acq_rel) == LEFT) delete this;
+    }
+    void wake() { // any thread
+        call_begins();
+        wsq_wake(this);
+        call_is_over();
     }
 };
 
@@ -79,8 +94,9 @@ inline wsq_result hop(flow &line, wsq_pool *pool) {
     if (!fresh) return WSQ_ERR_MEMORY;
     flow was = std::exchange(line, {line.outermost, line.next, fresh, pool});
     if (before) before->answer = WSQ_GONE;
+    fresh->call_begins();
     wsq_result result = wsq_spawn(pool, fresh);
-    if (result == WSQ_OK) return WSQ_OK; // from here on it may be over
+    if (result == WSQ_OK) return fresh->call_is_over(), WSQ_OK; // from here on the flow may be over
     if (before) before->answer = WSQ_PENDING;
     line = was;
     delete fresh;
@@ -221,22 +237,21 @@ struct switch_to { // goes on in that pool
     }
 };
 
-// One coroutine waits, any thread sets it. The word: NULL, the waiting coroutine, or (this) it is set.
+// One coroutine waits, any thread sets it. The word: NULL, the waiting carrier, or (this) it is set.
 class event {
     std::atomic<void *> word_{nullptr};
 
   public:
     void set() {
         void *waiter = word_.exchange(this, std::memory_order_acq_rel);
-        if (waiter && waiter != this) wsq_wake(static_cast<wsq_task *>(waiter));
+        if (waiter && waiter != this) static_cast<carrier *>(waiter)->wake();
     }
     bool await_ready() { return word_.load(std::memory_order_acquire) == this; }
     template <class P> bool await_suspend(std::coroutine_handle<P> self) {
         flow &line = *self.promise().line;
         void *nobody = nullptr;
         line.next = self;
-        bool waits = word_.compare_exchange_strong(nobody, static_cast<wsq_task *>(line.on),
-                                                   std::memory_order_acq_rel);
+        bool waits = word_.compare_exchange_strong(nobody, line.on, std::memory_order_acq_rel);
         if (!waits && nobody != this) throw std::logic_error("another coroutine waits for this event");
         return waits;
     }
@@ -295,33 +310,62 @@ template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
     }
 }
 
-// For a thread outside: starts it in the pool, and blocks until it is over. (Not in a caller_runs pool:
-// this thread would have to run it, and does not. And if the pool is shut down by WSQ_CANCEL while the
-// coroutine sleeps or waits, this call waits for its wake.)
-template <class T> detached run_and_tell(task<T> root, std::promise<T> promise) {
+// What `run` waits for: a task, so that in a caller_runs pool the wait runs the pool's tasks.
+struct ending : wsq_task {
+    std::atomic<bool> told{false};
+    ending() { wsq_task_init(this, run); }
+    static wsq_poll run(wsq_ctx, wsq_task *task) {
+        bool told = static_cast<ending *>(task)->told.load(std::memory_order_acquire);
+        return told ? WSQ_DONE : WSQ_PENDING;
+    }
+};
+template <class T> struct answer { // `run` returns when the promise is kept, or goes
+    std::promise<T> promise;
+    ending *end;
+    answer(std::promise<T> from, ending &to) : promise(std::move(from)), end(&to) {}
+    answer(answer &&from) noexcept
+        : promise(std::move(from.promise)), end(std::exchange(from.end, nullptr)) {}
+    ~answer() { last(); }
+    std::promise<T> &last() { // the task first, because after the promise it may be gone
+        if (ending *task = std::exchange(end, nullptr)) {
+            task->told.store(true, std::memory_order_release);
+            wsq_wake(task);
+        }
+        return promise;
+    }
+};
+template <class T> detached run_and_tell(task<T> root, answer<T> to) {
     try { // the root's frame goes, with all that it holds, before the caller sees the value
         if constexpr (std::is_void_v<T>) {
             {
                 task<T> mine(std::move(root));
                 co_await mine;
             }
-            promise.set_value();
+            to.last().set_value();
         } else {
             std::optional<T> value;
             {
                 task<T> mine(std::move(root));
                 value.emplace(co_await mine);
             }
-            promise.set_value(std::move(*value));
+            to.last().set_value(std::move(*value));
         }
     } catch (...) {
-        promise.set_exception(std::current_exception());
+        to.last().set_exception(std::current_exception());
     }
 }
+// For a thread outside: starts it in the pool, and waits until it is over. (If the pool is shut down by
+// WSQ_CANCEL while the coroutine sleeps or waits, this call waits for its wake.)
 template <class T> T run(wsq_pool *pool, task<T> root) {
     std::promise<T> promise;
     std::future<T> future = promise.get_future();
-    run_and_tell(std::move(root), std::move(promise)).start(pool);
+    ending end;
+    detached flow = run_and_tell(std::move(root), answer<T>(std::move(promise), end));
+    bool waits = wsq_spawn(pool, &end) == WSQ_OK; // else the pool takes no flow either
+    flow.start(pool);
+    if (waits) wsq_task_wait(&end);
+    future.wait();
+    while (waits && !wsq_task_done(&end)) std::this_thread::yield(); // another thread cancels it
     return future.get();
 }
 

@@ -9,10 +9,12 @@
 #include "../../examples/wsq.hpp"
 #include "../../examples/wsq_coroutine.hpp"
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -407,10 +409,162 @@ static void tasks() {
     CHECK(co::run(pool, two_pools(pool, other, go)) == 1);
     somebody.join();
     CHECK(co::run(pool, mistakes()) == 3);
-    wsq_pool_wait(pool); // a worker of each may still be in the call that spawned in the other
-    wsq_pool_wait(other);
     wsq_pool_destroy(other);
     wsq_pool_destroy(pool);
+}
+
+// ---- several pools: when the value is there, no other thread is inside a call on a pool ----
+
+// The driver of a pool with one worker. The next thread that interrupts it stays there for a while.
+struct lingering {
+    std::mutex lock;
+    std::condition_variable changed;
+    bool called = false, armed = false;
+    std::atomic<int> inside{0};
+    wsq_driver driver = {wait, [](wsq_pool *, void *) {}, interrupt, this};
+
+    static bool wait(uint64_t ns, void *user) {
+        auto *self = static_cast<lingering *>(user);
+        std::unique_lock<std::mutex> locked(self->lock);
+        std::chrono::nanoseconds time(ns < 1000000000 ? ns : 1000000000);
+        self->changed.wait_for(locked, time, [&] { return self->called; });
+        return self->called = false;
+    }
+    static void interrupt(void *user) {
+        auto *self = static_cast<lingering *>(user);
+        std::unique_lock<std::mutex> locked(self->lock);
+        self->called = true;
+        self->changed.notify_one();
+        if (!std::exchange(self->armed, false)) return;
+        self->inside++;
+        locked.unlock();
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        self->inside--;
+    }
+    void arm() {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5)); // by then the pool sleeps
+        std::lock_guard<std::mutex> locked(lock);
+        armed = true;
+    }
+    wsq::pool pool() {
+        wsq_config config = {};
+        config.workers = 1;
+        config.driver = &driver;
+        return wsq::pool(config);
+    }
+};
+
+static int later(int n) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return n;
+}
+static fire hand_over(wsq::future<int> value, std::promise<int> to) {
+    int n = co_await value;
+    to.set_value(n);
+}
+static co::task<int> pass(wsq::future<int> value) { co_return co_await value; }
+static co::task<int> move_to(wsq_pool *there, lingering &slow) {
+    co_await co::switch_to{there};
+    slow.arm();
+    co_return later(6);
+}
+static co::task<int> move_a_part(wsq_pool *there, lingering &slow) {
+    std::vector<co::task<int>> parts;
+    parts.push_back(move_to(there, slow));
+    co_return (co_await co::when_all(std::move(parts)))[0];
+}
+static co::task<int> arm_and_move(wsq_pool *there, lingering &slow) {
+    slow.arm();
+    co_await co::switch_to{there};
+    co_return 5;
+}
+#if defined(WSQ_IO_H)
+static co::task<int> read_there(wsq::pool &there, int fd, lingering &slow) {
+    char byte;
+    co_await wsq::readable(there, io, fd); // the first time it does not wait
+    for (slow.arm(); recv(fd, &byte, 1, 0) != 1;) co_await wsq::readable(there, io, fd);
+    co_return 4;
+}
+#endif
+
+// The value comes from, or the coroutine goes to, the second pool. Then `slow` goes first.
+template <class F> static void with_pools(int expected, F &&value_of) {
+    lingering driver;
+    wsq::pool second(2), slow = driver.pool();
+    CHECK(value_of(driver, slow, second) == expected);
+    CHECK(driver.inside == 0);
+}
+
+static void pools_end() {
+    with_pools(1, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        auto both = wsq::when_all(slow, second.submit(later, 1));
+        return driver.arm(), std::get<0>(both.get());
+    });
+    with_pools(2, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        auto inner = slow.submit([&] { return second.submit(later, 2); });
+        return driver.arm(), inner.get();
+    });
+    with_pools(3, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        auto value = wsq::when_all(slow, second.submit(later, 3)).then([](int n) { return n; });
+        std::promise<int> promise;
+        std::future<int> got = promise.get_future();
+        driver.arm();
+        second.submit([&] { hand_over(std::move(value), std::move(promise)); });
+        return got.get();
+    });
+    with_pools(4, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        auto value = second.submit([&] { return later(0), driver.arm(), 4; });
+        return co::run(slow, pass(std::move(value)));
+    });
+    with_pools(5, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        return co::run(second, arm_and_move(slow, driver));
+    });
+    with_pools(6, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        return co::run(slow, move_a_part(second, driver)); // the last part is over in the second
+    });
+    with_pools(6, [](lingering &driver, wsq::pool &slow, wsq::pool &second) {
+        return co::run(slow, move_to(second, driver)); // all is over in the second
+    });
+#if defined(WSQ_IO_H)
+    wsq_driver events;
+    CHECK(wsq_io_init(&io, &events) == 0);
+    with_pools(4, [&](lingering &driver, wsq::pool &slow, wsq::pool &) {
+        wsq_config config = {};
+        config.driver = &events;
+        wsq::pool with_io(config);
+        sockets pair;
+        std::thread sender([&] { CHECK(send(pair.ends[0], "o", static_cast<size_t>(later(1)), 0) == 1); });
+        int got = co::run(slow, read_there(with_io, pair.ends[1], driver));
+        CHECK(driver.inside == 0);
+        sender.join();
+        return got;
+    });
+    wsq_io_fini(&io);
+#endif
+}
+
+static co::task<int> sleep_and_yield() {
+    co_await co::sleep_for{std::chrono::milliseconds(2)};
+    for (int i = 0; i < 10; i++) co_await co::yield{};
+    co_return 9;
+}
+
+static void caller_runs() {
+    wsq_config config = {};
+    config.caller_runs = true;
+    wsq::pool pool(config);
+    CHECK(co::run(pool, sleep_and_yield()) == 9);
+    std::atomic<int> steps{0};
+    co::run(pool, climb(steps, 5));
+    CHECK(steps == 31);
+    bool thrown = false;
+    wsq::check(wsq_pool_shutdown(pool, WSQ_CANCEL));
+    try {
+        co::run(pool, sleep_and_yield());
+    } catch (const std::future_error &) {
+        thrown = true;
+    }
+    CHECK(thrown);
 }
 
 int main() {
@@ -435,6 +589,8 @@ int main() {
 #endif
     tasks();
     futures_in_tasks();
+    pools_end();
+    caller_runs();
     no_memory();
     std::puts("test_await: ok");
     return 0;
