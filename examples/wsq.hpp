@@ -295,13 +295,20 @@ template <class T> struct all_step {
         }
     }
 };
+template <class T> auto values_of(future<T> &f) { // a tuple of one value, or of none
+    if constexpr (std::is_void_v<T>) return f.get(), std::tuple<>();
+    else return std::tuple<T>(f.get());
+}
 template <class... T> struct each_step {
     std::tuple<future<T>...> before;
     bool pending(wsq_task *task) {
         return std::apply([&](auto &...f) { return (f.pending(task) || ...); }, before);
     }
     auto operator()() {
-        return std::apply([](auto &...f) { return std::tuple<T...>{f.get()...}; }, before);
+        return std::apply([](auto &...f) { // in order: the braces say so
+            std::tuple<decltype(values_of(f))...> values{values_of(f)...};
+            return std::apply([](auto &...v) { return std::tuple_cat(std::move(v)...); }, values);
+        }, before);
     }
 };
 
@@ -447,7 +454,8 @@ template <class T> class future {
 };
 
 // Returns a future of all the values, in order, or of the first exception in that order. A callable
-// that follows may take several values one by one: when_all(a, b).then([](int, int) { ... }).
+// that follows may take several values one by one: when_all(a, b).then([](int, int) { ... }). A
+// future<void> adds no value.
 template <class T> auto when_all(wsq_pool *pool, std::vector<future<T>> futures) {
     return detail::start(pool, detail::all_step<T>{std::move(futures)});
 }

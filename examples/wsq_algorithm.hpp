@@ -547,7 +547,8 @@ template <class It, class Less>
 void sort(wsq_ctx ctx, It first, It last, Less &less, bool stable) {
     using T = typename std::iterator_traits<It>::value_type;
     constexpr bool safe = std::is_nothrow_move_constructible_v<T> &&
-                          std::is_nothrow_move_assignable_v<T>;
+                          std::is_nothrow_move_assignable_v<T> &&
+                          !std::is_same_v<T, bool>; // elements of a vector<bool> share bytes
     size_t n = length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
     if (n < 2 || is_sorted(ctx, first, n, less)) return;
     if (is_sorted(ctx, first, n, [&](auto &&y, auto &&x) { return !less(y, x); })) { // descending
@@ -582,8 +583,8 @@ Out exclusive_scan(Where &&where, It first, It last, Out out, T init, Op op = {}
     return detail::scan_in<T>(where, first, last, out, std::optional<T>(init), op, false);
 }
 // This does what std::sort does; it needs room for a second copy. What is sorted already, or strictly
-// descending, takes one pass. If a move of an element may throw, or the pool has one worker, the
-// caller sorts alone. If `less` throws, elements may be lost.
+// descending, takes one pass. If a move of an element may throw, the elements are bools, or the pool has
+// one worker, the caller sorts alone. If `less` throws, elements may be lost.
 template <class Where, class It, class Less = std::less<>>
 void sort(Where &&where, It first, It last, Less less = {}) {
     detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, false); });

@@ -105,6 +105,21 @@ static void future_all(wsq::pool &pool) {
     CHECK(throws<oops>([&] {
         wsq::when_all(pool.submit([] { return 1; }), pool.submit([]() -> int { throw oops(); })).then(add).get();
     }));
+    int order = 0;
+    auto step = [&](int expected) { CHECK(order++ == expected); };
+    auto [first, last] = wsq::when_all(pool, pool.submit([] { return 1; }), pool.submit([] {}),
+                                       pool.submit([] { return counted(2); })).get();
+    CHECK(first == 1 && last.value == 2);
+    CHECK(wsq::when_all(pool.submit([&] { step(0); })).get() == std::tuple<>());
+    wsq::when_all(pool.submit([] {}), pool.submit([] {})).then([&] { step(1); }).get();
+    CHECK(order == 2);
+    try { // the first exception in the order of the arguments
+        wsq::when_all(pool, pool.submit([] {}), pool.submit([]() -> int { throw 1; }),
+                      pool.submit([] { throw 2; })).get();
+        CHECK(false);
+    } catch (int which) {
+        CHECK(which == 1);
+    }
     std::vector<wsq::future<void>> some;
     some.push_back(pool.submit([] {}));
     some.push_back(pool.submit([] { throw oops(); }));
@@ -319,6 +334,16 @@ template <class Where> static void sorts(Where &&where, size_t n) {
         CHECK(sorted == expected);
     }
     auto v = numbers<long>(n, 10);
+    std::vector<bool> bits(n);
+    std::unique_ptr<bool[]> flags(new bool[n]);
+    for (size_t i = 0; i < n; i++) bits[i] = flags[i] = v[i] < 5;
+    wsq::sort(where, bits.begin(), bits.end());
+    wsq::stable_sort(where, flags.get(), flags.get() + n);
+    CHECK(std::equal(bits.begin(), bits.end(), flags.get()));
+    CHECK(std::is_sorted(bits.begin(), bits.end()));
+    wsq::stable_sort(where, bits.begin(), bits.end(), std::greater<>());
+    wsq::sort(where, flags.get(), flags.get() + n, std::greater<>());
+    CHECK(std::equal(bits.begin(), bits.end(), flags.get()));
     std::vector<std::pair<long, size_t>> stable(n);
     for (size_t i = 0; i < n; i++) stable[i] = {v[i], i};
     wsq::stable_sort(where, stable.begin(), stable.end(),
