@@ -3,15 +3,18 @@
  * A sender that finds the channel full, or a receiver that finds it empty, waits without holding a
  * worker. The other side completes the waiting task's operation before it wakes the task, in the
  * order in which the tasks came. So no task starves, and none is woken for nothing. It needs POSIX
- * threads. recipes/channel.c uses it.
+ * threads and stdatomic.h. recipes/channel.c uses it; test/test_channel.c tests it.
  *
  *     wsq_channel channel = {.lock = PTHREAD_MUTEX_INITIALIZER};
  *     wsq_channel_party party = {.task = task};           one in each task's struct
- *     if (wsq_channel_send(&channel, &party, value) == WSQ_CHANNEL_PENDING) return WSQ_PENDING; */
+ *     if (wsq_channel_send(&channel, &party, value) == WSQ_CHANNEL_PENDING) return WSQ_PENDING;
+ *
+ * A task that waits may be cancelled if its cleanup (wsq_task_set_cleanup) calls wsq_channel_leave. */
 #ifndef WSQ_CHANNEL_H
 #define WSQ_CHANNEL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #ifndef WSQ_CHANNEL_ROOM
 #define WSQ_CHANNEL_ROOM 16 /* values in a channel */
@@ -36,7 +39,16 @@ typedef struct wsq_channel {
     unsigned taken, put; /* so far */
     bool closed;
     wsq_channel_line senders, receivers; /* one of them is empty */
+    _Atomic(pthread_t) waker; /* the thread that has the lock, and wakes a party */
 } wsq_channel;
+
+/* In a pool that was shut down by WSQ_CANCEL, wsq_wake calls the task's cleanup. That may use the
+ * channel: then this thread has the lock already, and the result is false. */
+static inline bool wsq_channel_lock(wsq_channel *self) {
+    if (atomic_load_explicit(&self->waker, memory_order_relaxed) == pthread_self()) return false;
+    pthread_mutex_lock(&self->lock);
+    return true;
+}
 
 /* The functions without a comment are called with the lock. */
 static inline wsq_channel_answer wsq_channel_wait(wsq_channel_line *line,
@@ -56,10 +68,22 @@ static inline wsq_channel_party *wsq_channel_first(wsq_channel_line *line) {
     return party;
 }
 
-static inline void wsq_channel_serve(wsq_channel_party *party, void *value) {
+static inline bool wsq_channel_unlink(wsq_channel_line *line, wsq_channel_party *party) {
+    wsq_channel_party **link = &line->first, *before = NULL;
+    while (*link && *link != party) before = *link, link = &before->next;
+    if (!*link) return false;
+    *link = party->next;
+    if (line->last == party) line->last = before;
+    return true;
+}
+
+static inline void wsq_channel_serve(wsq_channel *self, wsq_channel_party *party, void *value) {
+    pthread_t former = atomic_load_explicit(&self->waker, memory_order_relaxed);
     party->value = value;
     party->state = WSQ_CHANNEL_SERVED;
+    atomic_store_explicit(&self->waker, pthread_self(), memory_order_relaxed);
     wsq_wake(party->task);
+    atomic_store_explicit(&self->waker, former, memory_order_relaxed);
 }
 
 /* value: not NULL. A task that calls again gives the same one: it may have been sent already. */
@@ -72,7 +96,7 @@ static inline wsq_channel_answer wsq_channel_send(wsq_channel *self, wsq_channel
     if (party->state == WSQ_CHANNEL_SERVED)
         party->state = WSQ_CHANNEL_RESTS;
     else if ((receiver = wsq_channel_first(&self->receivers)) != NULL)
-        wsq_channel_serve(receiver, value);
+        wsq_channel_serve(self, receiver, value);
     else if (self->put - self->taken < WSQ_CHANNEL_ROOM)
         self->values[self->put++ % WSQ_CHANNEL_ROOM] = value;
     else
@@ -96,7 +120,7 @@ static inline wsq_channel_answer wsq_channel_receive(wsq_channel *self, wsq_chan
         sender = wsq_channel_first(&self->senders);
         if (sender) {
             self->values[self->put++ % WSQ_CHANNEL_ROOM] = sender->value;
-            wsq_channel_serve(sender, NULL);
+            wsq_channel_serve(self, sender, NULL);
         }
     } else {
         answer = self->closed ? WSQ_CHANNEL_CLOSED : wsq_channel_wait(&self->receivers, party);
@@ -107,11 +131,26 @@ static inline wsq_channel_answer wsq_channel_receive(wsq_channel *self, wsq_chan
 
 /* Any thread, when the last value has been sent. */
 static inline void wsq_channel_close(wsq_channel *self) {
-    pthread_mutex_lock(&self->lock);
+    bool locks = wsq_channel_lock(self);
     self->closed = true;
     wsq_channel_party *party;
-    while ((party = wsq_channel_first(&self->receivers)) != NULL) wsq_channel_serve(party, NULL);
-    pthread_mutex_unlock(&self->lock);
+    while ((party = wsq_channel_first(&self->receivers)) != NULL)
+        wsq_channel_serve(self, party, NULL);
+    if (locks) pthread_mutex_unlock(&self->lock);
+}
+
+/* Ends the party's wait: in the cleanup of its task, or in its function. Returns the value that the
+ * party still has: one that it waited to send, or one that came for it. NULL: none. */
+static inline void *wsq_channel_leave(wsq_channel *self, wsq_channel_party *party) {
+    void *value = NULL;
+    bool locks = wsq_channel_lock(self);
+    if (party->state == WSQ_CHANNEL_SERVED ||
+        (party->state == WSQ_CHANNEL_WAITS && !wsq_channel_unlink(&self->receivers, party) &&
+         wsq_channel_unlink(&self->senders, party)))
+        value = party->value;
+    party->state = WSQ_CHANNEL_RESTS;
+    if (locks) pthread_mutex_unlock(&self->lock);
+    return value;
 }
 
 #endif
