@@ -44,7 +44,20 @@
 #include <coroutine>
 #endif
 
-namespace wsq {
+// Each library has its own copy of wsq.h (LIBRARIES in >>host there), so these classes are its own, too.
+// With WSQ_STATIC they are each file's, and a shared library hides them. If gcc then says that a class
+// of yours has "greater visibility", compile the library with -fvisibility=hidden.
+#ifndef WSQ_HPP_OWN
+#if defined(WSQ_STATIC)
+#define WSQ_HPP_OWN /* an unnamed namespace */
+#elif defined(__ELF__) && defined(__PIC__) && !defined(__PIE__)
+#define WSQ_HPP_OWN [[gnu::visibility("hidden")]] own
+#else
+#define WSQ_HPP_OWN own
+#endif
+#endif
+
+namespace wsq { inline namespace WSQ_HPP_OWN {
 
 // The exception that is thrown when a call returns a negative wsq_result.
 class error : public std::runtime_error {
@@ -705,7 +718,7 @@ auto writable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd, std::chrono::duration<R,
 }
 #endif
 
-} // namespace wsq
+}} // namespace wsq
 
 #include "wsq_algorithm.hpp"
 #endif // C++17

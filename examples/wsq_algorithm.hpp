@@ -17,7 +17,7 @@
 #include <iterator>
 #include <memory>
 
-namespace wsq {
+namespace wsq { inline namespace WSQ_HPP_OWN {
 
 // ---- fork and join ----
 
@@ -595,6 +595,6 @@ void stable_sort(Where &&where, It first, It last, Less less = {}) {
     detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, true); });
 }
 
-} // namespace wsq
+}} // namespace wsq
 #endif // C++17
 #endif

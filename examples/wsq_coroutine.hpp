@@ -36,7 +36,18 @@
 #include <utility>
 #include <vector>
 
-namespace wsq::co {
+// As in wsq.hpp: each library has its own copy.
+#ifndef WSQ_HPP_OWN
+#if defined(WSQ_STATIC)
+#define WSQ_HPP_OWN /* an unnamed namespace */
+#elif defined(__ELF__) && defined(__PIC__) && !defined(__PIE__)
+#define WSQ_HPP_OWN [[gnu::visibility("hidden")]] own
+#else
+#define WSQ_HPP_OWN own
+#endif
+#endif
+
+namespace wsq::co { inline namespace WSQ_HPP_OWN {
 
 // ---- flows: coroutines that await one another, from an outermost one that nobody awaits ----
 
@@ -369,5 +380,5 @@ template <class T> T run(wsq_pool *pool, task<T> root) {
     return future.get();
 }
 
-} // namespace wsq::co
+}} // namespace wsq::co
 #endif

@@ -81,6 +81,15 @@ libraries() { # compiler, options of one, options of the other
     ! command -v nm >/dev/null || ! nm -D --defined-only "$out/libone.so" "$out/libtwo.so" | grep wsq
 }
 
+# The same with wsq.hpp: the linker does not merge the classes of the two.
+libraries_cpp() { # C compiler, C++ compiler, what makes a library
+    for work in one two; do
+        "$2" -std=c++17 $both $3 -DWORK=work_$work $dir/library.cpp -o "$out/$work.so" || return 1
+    done
+    "$1" -std=c11 $strict -c $dir/libraries.c -o "$out/matrix.o" &&
+        build "$2" -pthread "$out/matrix.o" "$out/one.so" "$out/two.so"
+}
+
 in_their_files() { # a compile command, what their files do not hold themselves
     $1 $2 -c $dir/implementation.c -o "$out/matrix.o" && build $1 $dir/guest.c "$out/matrix.o"
 }
@@ -172,6 +181,8 @@ matrix() { # C compiler, C++ compiler
     check "$2 WSQ_INLINE, one file is C" mixed_inline "$1" "$2" c++11 one two
     check "$2 WSQ_INLINE, the other is C" mixed_inline "$1" "$2" c++17 two one
     check "$2 user of a C implementation" user_of_c "$1" "$2"
+    check "$2 two libraries with wsq.hpp" libraries_cpp "$1" "$2" '-fPIC -shared'
+    check "$2 two static libraries with wsq.hpp" libraries_cpp "$1" "$2" '-DWSQ_STATIC -c'
 }
 
 # What repeats a program in another shape is shorter than the first; so are random executions and programs.
