@@ -5,7 +5,7 @@
  * order in which the tasks came. So no task starves, and none is woken for nothing. It needs POSIX
  * threads and stdatomic.h. recipes/channel.c uses it; test/test_channel.c tests it.
  *
- *     wsq_channel channel = {.lock = PTHREAD_MUTEX_INITIALIZER};
+ *     wsq_channel channel = {0};
  *     wsq_channel_party party = {.task = task};           one in each task's struct
  *     if (wsq_channel_send(&channel, &party, value) == WSQ_CHANNEL_PENDING) return WSQ_PENDING;
  *
@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #ifndef WSQ_CHANNEL_ROOM
 #define WSQ_CHANNEL_ROOM 16 /* values in a channel */
@@ -34,20 +35,34 @@ typedef struct wsq_channel_party { /* one for each task that sends or receives *
 typedef struct wsq_channel_line { wsq_channel_party *first, *last; } wsq_channel_line;
 
 typedef struct wsq_channel {
-    pthread_mutex_t lock; /* guards the rest, and the parties' states */
+    _Atomic(pthread_t) owner; /* of the lock, which guards the rest and the parties' states; 0: free */
     void *values[WSQ_CHANNEL_ROOM];
     unsigned taken, put; /* so far */
     bool closed;
     wsq_channel_line senders, receivers; /* one of them is empty */
-    _Atomic(pthread_t) waker; /* the thread that has the lock, and wakes a party */
 } wsq_channel;
 
-/* In a pool that was shut down by WSQ_CANCEL, wsq_wake calls the task's cleanup. That may use the
- * channel: then this thread has the lock already, and the result is false. */
+/* The lock is held for some 20 ns, so a thread spins for it. If it spins in vain for some us, the
+ * owner has lost its processor, and the thread sleeps. (With a mutex, whose every second lock then
+ * makes a system call, a value takes twice as long.) False: this thread has the lock already. That
+ * is so in a cleanup that wsq_wake calls, in a pool that was shut down by WSQ_CANCEL. */
 static inline bool wsq_channel_lock(wsq_channel *self) {
-    if (atomic_load_explicit(&self->waker, memory_order_relaxed) == pthread_self()) return false;
-    pthread_mutex_lock(&self->lock);
+    const struct timespec nap = {.tv_nsec = 20000};
+    pthread_t me = pthread_self(), nobody = 0;
+    if (atomic_load_explicit(&self->owner, memory_order_relaxed) == me) return false;
+    for (unsigned spins = 8;
+         !atomic_compare_exchange_weak_explicit(&self->owner, &nobody, me, memory_order_acquire,
+                                                memory_order_relaxed);
+         nobody = 0) {
+        for (volatile unsigned i = spins; i != 0; i--) {}
+        if (spins < 4096) spins *= 2;
+        else nanosleep(&nap, NULL);
+    }
     return true;
+}
+
+static inline void wsq_channel_unlock(wsq_channel *self, bool locked) {
+    if (locked) atomic_store_explicit(&self->owner, (pthread_t)0, memory_order_release);
 }
 
 /* The functions without a comment are called with the lock. */
@@ -77,13 +92,10 @@ static inline bool wsq_channel_unlink(wsq_channel_line *line, wsq_channel_party 
     return true;
 }
 
-static inline void wsq_channel_serve(wsq_channel *self, wsq_channel_party *party, void *value) {
-    pthread_t former = atomic_load_explicit(&self->waker, memory_order_relaxed);
+static inline void wsq_channel_serve(wsq_channel_party *party, void *value) {
     party->value = value;
     party->state = WSQ_CHANNEL_SERVED;
-    atomic_store_explicit(&self->waker, pthread_self(), memory_order_relaxed);
     wsq_wake(party->task);
-    atomic_store_explicit(&self->waker, former, memory_order_relaxed);
 }
 
 /* value: not NULL. A task that calls again gives the same one: it may have been sent already. */
@@ -91,17 +103,17 @@ static inline wsq_channel_answer wsq_channel_send(wsq_channel *self, wsq_channel
                                                   void *value) {
     wsq_channel_answer answer = WSQ_CHANNEL_OK;
     wsq_channel_party *receiver;
-    pthread_mutex_lock(&self->lock);
+    bool locked = wsq_channel_lock(self);
     party->value = value;
     if (party->state == WSQ_CHANNEL_SERVED)
         party->state = WSQ_CHANNEL_RESTS;
     else if ((receiver = wsq_channel_first(&self->receivers)) != NULL)
-        wsq_channel_serve(self, receiver, value);
+        wsq_channel_serve(receiver, value);
     else if (self->put - self->taken < WSQ_CHANNEL_ROOM)
         self->values[self->put++ % WSQ_CHANNEL_ROOM] = value;
     else
         answer = wsq_channel_wait(&self->senders, party);
-    pthread_mutex_unlock(&self->lock);
+    wsq_channel_unlock(self, locked);
     return answer;
 }
 
@@ -110,7 +122,7 @@ static inline wsq_channel_answer wsq_channel_receive(wsq_channel *self, wsq_chan
                                                      void **value) {
     wsq_channel_answer answer = WSQ_CHANNEL_OK;
     wsq_channel_party *sender;
-    pthread_mutex_lock(&self->lock);
+    bool locked = wsq_channel_lock(self);
     if (party->state == WSQ_CHANNEL_SERVED) {
         party->state = WSQ_CHANNEL_RESTS;
         *value = party->value;
@@ -120,36 +132,35 @@ static inline wsq_channel_answer wsq_channel_receive(wsq_channel *self, wsq_chan
         sender = wsq_channel_first(&self->senders);
         if (sender) {
             self->values[self->put++ % WSQ_CHANNEL_ROOM] = sender->value;
-            wsq_channel_serve(self, sender, NULL);
+            wsq_channel_serve(sender, NULL);
         }
     } else {
         answer = self->closed ? WSQ_CHANNEL_CLOSED : wsq_channel_wait(&self->receivers, party);
     }
-    pthread_mutex_unlock(&self->lock);
+    wsq_channel_unlock(self, locked);
     return answer;
 }
 
 /* Any thread, when the last value has been sent. */
 static inline void wsq_channel_close(wsq_channel *self) {
-    bool locks = wsq_channel_lock(self);
+    bool locked = wsq_channel_lock(self);
     self->closed = true;
     wsq_channel_party *party;
-    while ((party = wsq_channel_first(&self->receivers)) != NULL)
-        wsq_channel_serve(self, party, NULL);
-    if (locks) pthread_mutex_unlock(&self->lock);
+    while ((party = wsq_channel_first(&self->receivers)) != NULL) wsq_channel_serve(party, NULL);
+    wsq_channel_unlock(self, locked);
 }
 
 /* Ends the party's wait: in the cleanup of its task, or in its function. Returns the value that the
  * party still has: one that it waited to send, or one that came for it. NULL: none. */
 static inline void *wsq_channel_leave(wsq_channel *self, wsq_channel_party *party) {
     void *value = NULL;
-    bool locks = wsq_channel_lock(self);
+    bool locked = wsq_channel_lock(self);
     if (party->state == WSQ_CHANNEL_SERVED ||
         (party->state == WSQ_CHANNEL_WAITS && !wsq_channel_unlink(&self->receivers, party) &&
          wsq_channel_unlink(&self->senders, party)))
         value = party->value;
     party->state = WSQ_CHANNEL_RESTS;
-    if (locks) pthread_mutex_unlock(&self->lock);
+    wsq_channel_unlock(self, locked);
     return value;
 }
 

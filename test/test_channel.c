@@ -56,7 +56,7 @@ static struct end *end_new(wsq_pool *pool, void *value) {
 }
 
 static wsq_pool *begin(wsq_config config) {
-    channel = (wsq_channel){.lock = PTHREAD_MUTEX_INITIALIZER};
+    memset(&channel, 0, sizeof channel);
     memset(values, 0, sizeof values);
     atomic_store(&received, 0);
     atomic_store(&left, 0);

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 enum { SENDERS = 5, RECEIVERS = 3, VALUES = 4000 };
-static wsq_channel channel = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static wsq_channel channel;
 static struct end { wsq_task task; wsq_channel_party party; int next; } ends[SENDERS + RECEIVERS];
 static int values[SENDERS * VALUES]; /* how often each was received */
 static atomic_int open_senders = SENDERS;
