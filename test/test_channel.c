@@ -145,9 +145,9 @@ static void shut_down(void) {
         for (int i = 0; i < PARTIES; i++) ends[i] = end_new(pool, NULL);
         for (bool wait = true; wait; sched_yield()) {
             if (caller_runs) run_all(pool);
-            pthread_mutex_lock(&channel.lock);
+            bool locked = wsq_channel_lock(&channel);
             wait = channel.receivers.first == NULL || channel.receivers.last != &ends[PARTIES - 1]->party;
-            pthread_mutex_unlock(&channel.lock);
+            wsq_channel_unlock(&channel, locked);
         }
         CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
         CHECK_EQ(atomic_load(&over), 0);
