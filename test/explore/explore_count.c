@@ -335,6 +335,71 @@ static void wait_beside_a_wait(void) {
     explore_pool_end(pool);
 }
 
+/* ---- a worker in a job finds the entry of a call that another worker has claimed in one ---- */
+
+static wsqi_a32 submitted;
+static int returned; /* plain */
+
+static void *slow_call(void *arg) {
+    explore_slow(16);
+    for (int i = 0; i < 8 && wsqi_load_rlx(&submitted) != 0; i++) wsqi_pause();
+    explore_slow(0);
+    wsqi_set(&returned, 1);
+    return arg;
+}
+
+/* Its worker takes no entry meanwhile. */
+static wsq_poll holds_worker(item *it) {
+    (void)it;
+    explore_meet(&gate, 4);
+    explore_meet(&gone_on, 4);
+    return WSQ_DONE;
+}
+
+/* A ring has two slots, so of three entries some move to the global queue. After the last call the worker
+ * purges its ring and the global queue, and may end the last task there. */
+static void gets_run(wsq_ctx ctx, wsq_job *job) {
+    wsq_future *calls[3];
+    bool slow = begun++ == 0;
+    (void)ctx, (void)job;
+    explore_meet(&joined, 3);
+    explore_meet(&gate, 4);
+    for (int i = 0; i < 3; i++)
+        explore_check(wsq_submit(pool, slow && i == 1 ? slow_call : call, NULL, &calls[i]) == WSQ_OK);
+    (void)wsqi_add_acqrel(&submitted, 1u);
+    for (int i = 0; i < 3; i += 2) explore_check(wsq_future_get(calls[i], NULL) == WSQ_OK);
+    explore_meet(&gone_on, 4);
+    explore_check(wsq_future_get(calls[1], NULL) == WSQ_OK);
+}
+
+static void gives_gets(wsq_ctx ctx, void *arg) {
+    held jobs[2] = {{.job = {.fn = NULL}}};
+    (void)arg;
+    for (int i = 0; i < 2; i++) wsq_fork(&ctx, &jobs[i].job, gets_run);
+    until_begun(ctx, 2);
+    for (int i = 1; i >= 0; i--) wsq_join(&ctx, &jobs[i].job);
+}
+
+static void guest_of_gets(void *arg) {
+    (void)arg;
+    explore_check(wsq_run(pool, gives_gets, NULL) == WSQ_OK);
+}
+
+/* While the guest works, jobs wake one worker less than tasks do. */
+static void wait_beside_a_purge(void) {
+    begin(4, plain);
+    begun = joined = gone_on = returned = 0;
+    wsqi_store_init(&submitted, 0u);
+    spawn(0, holds_worker);
+    explore_start(guest_of_gets, NULL);
+    explore_meet(&joined, 3);
+    spawn(1, holds_worker);
+    while (wsqi_load_acq(&submitted) != 2) wsqi_pause();
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(wsqi_get(&returned) == 1);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("more: a chain is pending", chain_is_pending, 3500);
     explore_random("more: one is pending", one_is_pending, 3500);
@@ -344,6 +409,7 @@ int main(void) {
     explore_random("compose: statistics meanwhile", stats_meanwhile, 2000);
     explore_random("dry: a wait beside a run", wait_beside_a_run, 8000);
     explore_random("dry: a wait beside a wait in a job", wait_beside_a_wait, 2000);
+    explore_random("dry: a wait beside a purge", wait_beside_a_purge, 8000);
     explore_random("dry: two workers are in jobs of a run", two_in_jobs, 2000);
     return explore_end();
 }
