@@ -9824,8 +9824,8 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     do {
         if (!wsqi_future_open(state)) return false;
         next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
-        /* T5: what the submitting thread wrote is visible. (What this thread does becomes
-         * visible by T2 or F3, not by this release.) Failure (relaxed): the loop decides again. */
+        /* T5: what the submitting thread wrote is visible. And a thread that drops the tombstone
+         * sees what this thread has counted as spawned. Failure (relaxed): decide again. */
     } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
