@@ -107,6 +107,32 @@ static void priorities_beside_many(void) {
     }
 }
 
+/* A few run to the end whatever else is due, so that no stand-in comes. */
+static wsq_poll waits_for_few_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 20; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(US)->task), WSQ_OK);
+    item_spawn(wsq_pool_of(ctx), other);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(other->began, 0);
+    return WSQ_DONE;
+}
+
+static void priority_beside_few(void) {
+    for (int order = WSQ_FIFO; order <= WSQ_LIFO; order++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = (wsq_order)order});
+        item *waits = item_make(0);
+        waits->task.fn = waits_for_few_run;
+        other = item_make(0);
+        CHECK_EQ(wsq_task_set_priority(&other->task, WSQ_LOW), WSQ_OK);
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        item_spawn(pool, waits);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK_EQ(wsqi_threads_started(pool), 1);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 /* ---- one wait after the other ---- */
 
 static void *returns_soon(void *arg) { return arg; }
@@ -124,16 +150,22 @@ static wsq_poll waits_often_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Each runs what it awaits, so that no stand-in comes; the stack has room for 16 of them at a time. */
+/* Each runs what it awaits, so that no stand-in comes; the stack has room for 16 of them at a time. The call of a
+ * future takes its entry out of the queue. */
 static void one_wait_after_the_other(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .stack_size = 16 * WSQI_WAIT_BYTES});
-    item *waits = item_make(0);
-    waits->task.fn = waits_often_run;
-    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
-    item_spawn(pool, waits);
-    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK_EQ(wsqi_threads_started(pool), 1);
-    wsq_pool_destroy(pool);
+    for (int order = WSQ_FIFO; order <= WSQ_LIFO; order++) {
+        wsq_pool *pool = pool_make(
+            &(wsq_config){.workers = 1, .stack_size = 16 * WSQI_WAIT_BYTES, .order = (wsq_order)order});
+        item *waits = item_make(0);
+        waits->task.fn = waits_often_run;
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        item_spawn(pool, waits);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK_EQ(wsqi_threads_started(pool), 1);
+        CHECK_EQ(wsqi_block(pool, 0)->tombstones, 0);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
 }
 
 /* Each task waits for one that it has spawned. Without stand-ins they all run on one stack, below its bound. */
@@ -164,7 +196,7 @@ static void deeper_than_the_bound(void) {
 
 /* ---- a future that a job calls in its wait ---- */
 
-static bool begun, returned;
+static bool begun, returned, job_over;
 
 static void *returns_late(void *arg) {
     begun = true;
@@ -181,6 +213,8 @@ static void futures_job(wsq_ctx ctx, wsq_job *job) {
     for (int i = 0; i < 2; i++) CHECK_EQ(wsq_submit(pool, returns_soon, NULL, &soon[i]), WSQ_OK);
     CHECK_EQ(wsq_future_get(late_one, NULL), WSQ_OK);
     for (int i = 0; i < 2; i++) CHECK_EQ(wsq_future_get(soon[i], NULL), WSQ_OK);
+    nap(5 * MS);
+    job_over = true;
 }
 
 static void forks_futures(wsq_ctx ctx, void *arg) {
@@ -193,16 +227,17 @@ static void forks_futures(wsq_ctx ctx, void *arg) {
 
 static void runs_futures(void *pool) { CHECK_EQ(wsq_run((wsq_pool *)pool, forks_futures, NULL), WSQ_OK); }
 
-/* No task is under way, only a job of a thread outside; and another worker takes the future's entry out of its queue. */
+/* No task is under way, only a job of a thread outside; and another worker takes the future's entry out of its queue.
+ * The wait for the pool ends with the call, not with the job. */
 static void pool_waits_for_future(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
-    begun = returned = false;
+    begun = returned = job_over = false;
     sim_core *runner = outside(runs_futures, pool);
     while (!begun) nap(US);
     nap(100 * US);
     CHECK(!returned);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK(returned);
+    CHECK(returned && !job_over);
     sim_join(runner);
     wsq_pool_destroy(pool);
 }
@@ -464,6 +499,7 @@ int main(void) {
     IN_WORLD(two_that_spawn_each_other);
     IN_WORLD(timer_beside_many);
     IN_WORLD(priorities_beside_many);
+    IN_WORLD(priority_beside_few);
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(deeper_than_the_bound);
     IN_WORLD(pool_waits_for_future);
