@@ -264,7 +264,7 @@ static void future_that_two_cancel(void) {
 }
 
 /* The only worker is in a task meanwhile: nobody starts the call before it is cancelled. */
-static void from_the_only_worker(wsq_task_fn fn) {
+static void run_on_the_only_worker(wsq_task_fn fn) {
     begin(0);
     wsq_pool_destroy(pool);
     pool = explore_pool_make(1, (wsq_config){.max_standins = WSQ_STANDINS_OFF});
@@ -273,6 +273,10 @@ static void from_the_only_worker(wsq_task_fn fn) {
     spawn(0);
     explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
     while (wsq_pool_wait(pool) != WSQ_OK) {} /* a cancel may take longer than the wait for a circle */
+}
+
+static void from_the_only_worker(wsq_task_fn fn) {
+    run_on_the_only_worker(fn);
     end();
 }
 
@@ -344,6 +348,22 @@ static void future_that_runs_here(void) {
     explore_check(items[1].done && called == 1);
 }
 
+static wsq_poll get_beside_canceller(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(wsq_submit(pool, call, NULL, &future) == WSQ_OK);
+    explore_fiber *other = explore_start(future_canceller, NULL);
+    explore_check(wsq_future_get(future, NULL) == (called ? WSQ_OK : WSQ_ERR_CANCELLED));
+    explore_join_one(other);
+    return WSQ_DONE;
+}
+
+/* A worker takes the entry out of its queue, and another thread cancels the call: no reference is left over. */
+static void future_against_its_call_here(void) {
+    run_on_the_only_worker(get_beside_canceller);
+    explore_check(answers[0] == !called && (called || wsqi_load_rlx(&future->references) == 0));
+    end();
+}
+
 /* ---- batches ---- */
 
 static wsq_poll run_again(wsq_ctx ctx, wsq_task *task) {
@@ -408,6 +428,7 @@ int main(void) {
     explore_random("cancel: a future against its getter", future_against_its_getter, 2000);
     explore_random("cancel: a future against its next use", future_against_its_next_use, 2000);
     explore_random("cancel: a future that runs here", future_that_runs_here, 500);
+    explore_random("cancel: a future against its call here", future_against_its_call_here, 2000);
     explore_random("cancel: a batch in a group", batch_in_a_group, 1500);
     explore_random("cancel: batches refused", batches_refused, 1500);
     return explore_end();
