@@ -187,33 +187,6 @@ static void little_work(void) {
     }
 }
 
-/* ---- a thread spawns a short task, waits for it a moment later, and so on ---- */
-
-static unsigned by_worker;
-
-static wsq_poll counted_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    compute(100);
-    by_worker += wsq_worker_index(ctx) == 0;
-    return WSQ_DONE;
-}
-
-/* Most looks of the worker that lingers find a task, each time another one: these are left to the helper. */
-static void lone_tasks_stay_with_the_helper(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    by_worker = 0;
-    for (int i = 0; i < 3000; i++) {
-        wsq_task task;
-        wsq_task_init(&task, counted_run);
-        CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
-        compute(500);
-        CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
-        compute(100);
-    }
-    CHECK(by_worker < 500);
-    wsq_pool_destroy(pool);
-}
-
 /* ---- a thread runs a graph of empty nodes, again and again ---- */
 
 static wsq_poll empty_run(wsq_ctx ctx, wsq_task *task) {
@@ -310,7 +283,6 @@ int main(void) {
     IN_WORLD(lingers);
     IN_WORLD(no_asks);
     IN_WORLD(little_work);
-    IN_WORLD(lone_tasks_stay_with_the_helper);
     IN_WORLD(runs_of_a_graph);
     IN_WORLD(search_after_a_job_that_waited);
     return test_end();
