@@ -107,10 +107,11 @@ static void priorities_beside_many(void) {
     }
 }
 
-/* A few run to the end whatever else is due, so that no stand-in comes. */
+/* A few, in the slot and the queue, run to the end whatever else is due, so that no stand-in comes. */
 static wsq_poll waits_for_few_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     for (int i = 0; i < 20; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(US)->task), WSQ_OK);
+    item_wake(late);
     item_spawn(wsq_pool_of(ctx), other);
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(other->began, 0);
@@ -122,9 +123,13 @@ static void priority_beside_few(void) {
         wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = (wsq_order)order});
         item *waits = item_make(0);
         waits->task.fn = waits_for_few_run;
+        late = item_make(0);
+        late->pends = true;
         other = item_make(0);
         CHECK_EQ(wsq_task_set_priority(&other->task, WSQ_LOW), WSQ_OK);
         CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        CHECK_EQ(wsq_group_spawn(&group, &late->task), WSQ_OK);
+        nap(MS);
         item_spawn(pool, waits);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         CHECK_EQ(wsqi_threads_started(pool), 1);
