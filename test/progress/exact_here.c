@@ -175,10 +175,11 @@ static void one_wait_after_the_other(void) {
 
 /* Each task waits for one that it has spawned. Without stand-ins they all run on one stack, below its bound. */
 enum { LINKS = 100 };
-static unsigned links;
+static unsigned links, helped;
 
 static wsq_poll link_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
+    helped += wsq_worker_index(ctx) >= wsq_pool_workers(wsq_pool_of(ctx));
     if (++links == LINKS) return WSQ_DONE;
     item *next = item_make(0);
     next->task.fn = link_run;
@@ -196,6 +197,20 @@ static void deeper_than_the_bound(void) {
     item_spawn(pool, first);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK_EQ(links, LINKS);
+    wsq_pool_destroy(pool);
+}
+
+/* A thread outside that waits for the first one runs them on its own stack, as deep as it may. */
+static void helper_in_waits(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *first = item_make(0);
+    first->task.fn = link_run;
+    links = helped = 0;
+    nap(MS);
+    item_spawn(pool, first);
+    CHECK_EQ(wsq_task_wait(&first->task), WSQ_OK);
+    CHECK_EQ(links, LINKS);
+    CHECK(helped > WSQI_WAIT_DEPTH / 2 && helped <= WSQI_WAIT_DEPTH + 1);
     wsq_pool_destroy(pool);
 }
 
@@ -507,6 +522,7 @@ int main(void) {
     IN_WORLD(priority_beside_few);
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(deeper_than_the_bound);
+    IN_WORLD(helper_in_waits);
     IN_WORLD(pool_waits_for_future);
     IN_WORLD(full_stack_gives_jobs);
     IN_WORLD(chain_of_pinned);
