@@ -375,7 +375,7 @@ static void seekers(void) {
         one->task.fn = blocks_again_run;
         if (after == 0) two->task.fn = blocks_again_run;
         else one->runs = 49; /* one more run */
-        item_spawn_on(pool, 0, one);
+        after == 0 ? item_spawn(pool, one) : item_spawn_on(pool, 0, one);
         while (one->runs != (after == 0 ? 1 : 50)) nap(US);
         item_spawn(pool, two); /* a stand-in takes it, and the permit */
         if (after == 0) CHECK(wsq_pool_wait(pool) == WSQ_OK && now() - start < 1600 * US);
