@@ -2600,7 +2600,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
  *  T4     wake: state                  acq+rel       T3 T5       runs overlap; wake data is missed
- *  T5     run; cleanup; future claimed acq+rel       T4 itself   a wake's data is missed
+ *  T5     run; cleanup: state          acq+rel; acq  T4 itself   a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    two runs overlap; pool not seen
  *  E3     a hold taken away            acq+rel       itself T6   a run misses what it waited for
  *  E4     `after` closed               acquire       E5          an edge's links are garbage
@@ -9824,9 +9824,9 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     do {
         if (!wsqi_future_open(state)) return false;
         next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
-        /* T5: what the submitting thread wrote is visible. And a thread that drops the tombstone
-         * sees what this thread has counted as spawned. Failure (relaxed): decide again. */
-    } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
+        /* Relaxed: this thread sees what the submitting thread wrote, by the handle or the queue.
+         * What this thread does becomes visible by T2 or F3. Failure: decide again. */
+    } while (!wsqi_cas_rlx(&future->task.state, &state, next));
     return true;
 }
 

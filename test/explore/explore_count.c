@@ -400,6 +400,24 @@ static void wait_beside_a_purge(void) {
     explore_pool_end(pool);
 }
 
+static wsq_future *revoked;
+
+static void revoker(void *arg) {
+    (void)arg;
+    (void)wsq_future_cancel(revoked);
+    wsq_future_drop(revoked);
+}
+
+/* A worker may see only the tombstone, and run dry, before the cancelled future counts as over. */
+static void wait_beside_a_cancel(void) {
+    begin(1, plain);
+    explore_check(wsq_submit(pool, call, NULL, &revoked) == WSQ_OK);
+    explore_fiber *other = explore_start(revoker, NULL);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_join_one(other);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("more: a chain is pending", chain_is_pending, 3500);
     explore_random("more: one is pending", one_is_pending, 3500);
@@ -410,6 +428,7 @@ int main(void) {
     explore_random("dry: a wait beside a run", wait_beside_a_run, 8000);
     explore_random("dry: a wait beside a wait in a job", wait_beside_a_wait, 2000);
     explore_random("dry: a wait beside a purge", wait_beside_a_purge, 8000);
+    explore_random("dry: a wait beside a cancel", wait_beside_a_cancel, 2000);
     explore_random("dry: two workers are in jobs of a run", two_in_jobs, 2000);
     return explore_end();
 }

@@ -148,6 +148,18 @@ static void turns_beside_jobs(void) {
     }
 }
 
+/* A worker that has run a stolen job looks for the next one; it does not sleep first. */
+static void next_job_soon(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *forks = forks_make(50 * MS);
+    item_spawn(pool, forks);
+    CHECK_EQ(wsq_task_wait(&forks->task), WSQ_OK);
+    wsq_stats stats;
+    wsq_pool_stats(pool, &stats);
+    CHECK(stats.jobs_stolen > 1000 && stats.parks < 100);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- a driver's events, too ---- */
 
 static void events_beside_jobs(void) {
@@ -203,7 +215,7 @@ static void deeper_waits_go_on(void) {
         if (child_kind == 1) CHECK_EQ(deepest, 200);
         deep((wsq_config){.workers = 2, .lend_only = true}, 2, 300);
         if (child_kind == 1) CHECK(deepest > 100);
-        deep((wsq_config){.workers = 2, .lend_only = true}, 2, 120); /* first both threads, as deep as they may */
+        deep((wsq_config){.workers = 1, .max_standins = 1}, 0, 120); /* first both threads, as deep as they may */
         CHECK(deepest <= 1 + 64);
     }
 }
@@ -328,6 +340,7 @@ int main(void) {
     IN_WORLD(waits_beside_jobs);
     IN_WORLD(dismissed_beside_jobs);
     IN_WORLD(turns_beside_jobs);
+    IN_WORLD(next_job_soon);
     IN_WORLD(events_beside_jobs);
     IN_WORLD(deeper_waits_go_on);
     IN_WORLD(older_in_the_deque);
