@@ -8484,7 +8484,6 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
 /* What a lingering worker has seen. */
 typedef struct wsqi_lingering {
     uint32_t helped[WSQI_SHARES]; /* how many tasks helpers had taken from each lane */
-    uint32_t fresh; /* looks that found a lane which helpers had just emptied */
     uint32_t seen;  /* how many looks in a row saw work that is not left to helpers */
 } wsqi_lingering;
 
@@ -8492,12 +8491,10 @@ typedef struct wsqi_lingering {
  * helpers: those in a lane from which a helper has taken the first task since the last look. (If it
  * took a few short nodes of a graph that a helper runs, each of the two would wait for the other's
  * cache lines: a run of 100 empty nodes took 34 us, not 7.) It takes work of another kind, and much
- * work. If helpers have just emptied a lane, they mostly get the next task in it, too; so three of
- * four of these looks end early (a guess). */
+ * work. */
 static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t now) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
-    bool fresh = false;
     size_t left = 0; /* how many tasks are left to helpers */
     for (unsigned i = 0; i < pool->shares; i++) {
         wsqi_inject *lane = wsqi_share(pool, i);
@@ -8506,12 +8503,8 @@ static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t 
         looks->helped[i] = count;
         self->search.lingered = now;
         uint32_t length = wsqi_load_hint(&lane->length);
-        left += length;
-        if (length != 0) continue;
-        fresh = true;
-        left += wsqi_load_hint(&lane->incoming) != NULL;
+        left += length != 0 ? length : wsqi_load_hint(&lane->incoming) != NULL;
     }
-    if (fresh && ++looks->fresh % 4 != 0) return false;
     size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
     bool work = amount > left || wsqi_look_jobs(pool) != NULL;
     looks->seen = work ? looks->seen + 1 : 0;
@@ -9213,7 +9206,6 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_parker *former = wait->parker;
         (void)wsqi_wait_block(wait, NULL);
         wsqi_wait_move(wait, &first->parker);
-        wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
         /* Worker 0 must not stay a searcher: the thread may act as another worker next. */
@@ -9390,7 +9382,6 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     void *item;
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
-    if (next != NULL) ++*left;
     while (*left > 0 && (item = wsqi_ring_pop(&self->ring)) != NULL) {
         --*left;
         next = wsqi_unmarked(item);

@@ -44,10 +44,11 @@ static inline uint64_t futures_used(wsq_pool *pool) {
     return all - free_ones;
 }
 
-/* In a caller_runs pool entries of futures that are done may stay queued until somebody works there. */
+/* Without threads of its own, a pool keeps entries of futures that are done until a thread works there. */
 static inline void pool_tidy(wsq_pool *pool) {
-    if (!pool->config.caller_runs) return;
-    while (wsq_pool_run_one(pool)) {}
+    for (unsigned i = 0; i < pool->shares && pool->config.lend_only; i++)
+        (void)wsqi_tombstones_sweep(pool, wsqi_share(pool, i));
+    while (pool->config.caller_runs && wsq_pool_run_one(pool)) {}
 }
 
 /* What is wrong with the pool, or NULL. */
