@@ -42,10 +42,10 @@ typedef struct wsq_channel {
     wsq_channel_line senders, receivers; /* one of them is empty */
 } wsq_channel;
 
-/* The lock is held for some 20 ns, so a thread spins for it. If it spins in vain for some us, the
- * owner has lost its processor, and the thread sleeps. (With a mutex, whose every second lock then
- * makes a system call, a value takes twice as long.) False: this thread has the lock already. That
- * is so in a cleanup that wsq_wake calls, in a pool that was shut down by WSQ_CANCEL. */
+/* The lock is held for some 20 ns, so a thread spins for it, each time longer. If some us do not
+ * suffice, the owner has lost its processor, and the thread sleeps. (With a mutex a value takes
+ * seven times as long between two far processors: bench/README.) False: this thread has the lock
+ * already. That is so in a cleanup that wsq_wake calls, in a pool that was shut down by WSQ_CANCEL. */
 static inline bool wsq_channel_lock(wsq_channel *self) {
     const struct timespec nap = {.tv_nsec = 20000};
     pthread_t me = pthread_self(), nobody = 0;
