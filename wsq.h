@@ -8503,7 +8503,8 @@ static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t 
         looks->helped[i] = count;
         self->search.lingered = now;
         uint32_t length = wsqi_load_hint(&lane->length);
-        left += length != 0 ? length : wsqi_load_hint(&lane->incoming) != NULL;
+        left += length;
+        left += length == 0 && wsqi_load_hint(&lane->incoming) != NULL;
     }
     size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
     bool work = amount > left || wsqi_look_jobs(pool) != NULL;
