@@ -4206,6 +4206,7 @@ typedef struct wsqi_depth {
     uint32_t joins; /* joins that wait for a stolen job */
     uint32_t waits; /* waits that run other tasks */
     uint32_t here;  /* waits that run the task, future or group that they wait for */
+    uint64_t offer; /* when a deep wait gave its permit back for another thread; 0: not lately */
 } wsqi_depth;
 
 /* How many tasks of one group the worker has finished, but not counted down in the group yet. */
@@ -4926,7 +4927,7 @@ struct wsqi_wait {
     bool blocked;        /* the thread has slept, or is about to */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
-    bool offered;        /* no other thread took the permit that this deep wait had given back */
+    bool offered;        /* deep, and may run tasks: no other thread took its permit in time */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -7607,7 +7608,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     bool is_node = wsqi_task_is_node(task), is_future = task->fn == wsqi_future_run;
     /* T5: the cleanup sees what the canceller and all wakers did before. Pairs with T4. */
     (void)wsqi_load_acq(&task->state);
-    /* For a future, wsqi_future_revoke sends this event, and counts the end. */
+    /* A future's cleanup sends this event, and counts the end. */
     if (!is_future) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
@@ -9249,7 +9250,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     if (running && works) {
         bool deep = self->depth.waits >= wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
         bool room = self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX);
-        works = !deep || (room && wait->offered);
+        uint64_t offer = self->depth.offer; /* also of an earlier wait that has timed out */
+        bool taken = offer == 0 || wsqi_clock_ns() < offer + WSQI_OFFER_NS; /* or perhaps soon */
+        works = !deep || (room && (wait->offered || !taken));
         pins = works || (room && wsqi_wait_pinned(wait));
         offers = room && !works;
     }
@@ -9263,13 +9266,17 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wait->pinned = pinned;
     }
     if (!works) {
-        uint64_t deadline = wait->deadline, until = offers ? wsqi_clock_ns() + WSQI_OFFER_NS : 0;
-        if (offers && until < deadline) wait->deadline = until;
+        uint64_t deadline = wait->deadline;
+        if (offers && self->depth.offer == 0) self->depth.offer = wsqi_clock_ns();
+        if (!offers && self != NULL) self->depth.offer = 0; /* another thread has the permit */
+        if (offers && self->depth.offer + WSQI_OFFER_NS < deadline)
+            wait->deadline = self->depth.offer + WSQI_OFFER_NS;
         wsqi_wait_park(wait);
-        wait->offered = offers && wsqi_clock_ns() >= until; /* else a call came earlier */
         wait->deadline = deadline;
         return;
     }
+    wait->offered = true;
+    self->depth.offer = 0;
     if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
     wsqi_wait *outer = self->wait; /* its search may go on: a job that it has stolen waits here */
     self->depth.waits++;
@@ -9839,30 +9846,33 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
      * the caller keeps its own reference until the future is done, so the count is not zero. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
-    wsqi_count_dropped(pool);
-    wsqi_check_quiet(pool); /* perhaps no thread will see the tombstone, and check after that */
     return true;
 }
 
-/* The cleanup of the future's task: cancels the future, unless it was claimed before. */
+/* The cleanup of the future's task, whose entry the caller has taken out of its queue: cancels the
+ * future, unless it was claimed before. If a thread has called its function in a wait, that thread
+ * counts the end. If the future was cancelled, this counts the end. So wsq_pool_wait waits until
+ * its entry is taken out; otherwise more and more entries might be queued. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
     (void)wsqi_future_revoke(pool, future);
+    bool called = (wsqi_load_hint(&task->state) & WSQI_TASK_OPEN) != 0;
     wsqi_future_release(pool, future);
+    if (!called) wsqi_count_dropped(pool);
     return WSQ_GONE;
 }
 
-/* If this entry of a queue is a tombstone, gives its reference back, and returns true. (It may miss
- * another thread's claim. Then the tombstone stays.) */
-static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
+/* If this entry of a queue is a tombstone, drops it, and returns true. The caller must check for a
+ * quiet pool. (This may miss another thread's claim. Then the tombstone stays.) */
+static bool wsqi_tombstone_drop(wsq_task *task) {
     if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
-    wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
+    (void)wsqi_future_cancelled(task);
     return true;
 }
 
 /* Takes tombstones out of a lane. False: the lane is locked. */
-static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane) {
+static bool wsqi_tombstones_sweep(wsqi_inject *lane) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length;
     if (wsqi_inject_empty(lane)) return true;
@@ -9872,7 +9882,7 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane) {
     lane->ready = NULL;
     for (; task != NULL; task = next) {
         next = wsqi_get(&task->next);
-        if (wsqi_tombstone_drop(pool, task)) {
+        if (wsqi_tombstone_drop(task)) {
             length--;
             continue;
         }
@@ -9894,14 +9904,15 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     void *item;
     bool all = true;
     while ((task = wsqi_deque_take(self)) != NULL)
-        if (!wsqi_tombstone_drop(self->pool, task)) wsqi_keep(&kept, task);
+        if (!wsqi_tombstone_drop(task)) wsqi_keep(&kept, task);
     for (size_t left = wsq_ring_length(&self->ring); left > 0; left--) {
         if ((item = wsqi_ring_pop(&self->ring)) == NULL) break;
-        if (!wsqi_tombstone_drop(self->pool, wsqi_unmarked(item))) wsqi_ring_return(self, item);
+        if (!wsqi_tombstone_drop(wsqi_unmarked(item))) wsqi_ring_return(self, item);
     }
     for (unsigned i = 0; i < self->pool->shares; i++)
-        all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i)) && all;
+        all = wsqi_tombstones_sweep(wsqi_share(self->pool, i)) && all;
     if (all) self->tombstones = 0; /* else a later wait tries again */
+    wsqi_check_beside(self->pool);
     wsqi_push_kept(self, kept);
     wsqi_notify_others(self); /* searchers may have missed the tasks while these were in no queue */
 }
@@ -10027,7 +10038,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     bool ours = wsqi_future_claim(future, true);
     *whole = entry && ours;
     if (!ours) {
-        if (entry) wsqi_future_release(self->pool, future); /* gives the entry's reference back */
+        if (entry) (void)wsqi_future_cancelled(&future->task);
+        if (entry) wsqi_check_beside(self->pool);
         return false;
     }
     wsqi_future_call(self, future);

@@ -47,7 +47,7 @@ static inline uint64_t futures_used(wsq_pool *pool) {
 /* Without threads of its own, a pool keeps entries of futures that are done until a thread works there. */
 static inline void pool_tidy(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares && pool->config.lend_only; i++)
-        (void)wsqi_tombstones_sweep(pool, wsqi_share(pool, i));
+        (void)wsqi_tombstones_sweep(wsqi_share(pool, i));
     while (pool->config.caller_runs && wsq_pool_run_one(pool)) {}
 }
 

@@ -589,16 +589,16 @@ static void sweeps(void) {
         wsq_future *futures[5];
         const wsq_task *left[5];
         unsigned kept = 0;
-        CHECK(wsqi_tombstones_sweep(pool, lane)); /* it is empty */
+        CHECK(wsqi_tombstones_sweep(lane)); /* it is empty */
         for (unsigned i = 0; i < 5; i++) CHECK_EQ(wsq_submit(pool, returns, NULL, &futures[i]), WSQ_OK);
         for (unsigned i = 0; i < 5; i++) {
             if ((cancelled >> i & 1) != 0) CHECK(wsq_future_cancel(futures[i]));
             else left[kept++] = &futures[i]->task;
         }
         wsqi_store_sc(&lane->lock, 1u);
-        CHECK(!wsqi_tombstones_sweep(pool, lane)); /* another thread has it */
+        CHECK(!wsqi_tombstones_sweep(lane)); /* another thread has it */
         wsqi_store_sc(&lane->lock, 0u);
-        CHECK(wsqi_tombstones_sweep(pool, lane));
+        CHECK(wsqi_tombstones_sweep(lane));
         CHECK_EQ(wsqi_load_acq(&lane->length), kept);
         CHECK_EQ(wsqi_load_acq(&lane->lock), 0);
         const wsq_task *task = lane->ready;

@@ -220,6 +220,30 @@ static void deeper_waits_go_on(void) {
     }
 }
 
+/* Each spawns the next one, and asks for its end with short time-outs. */
+static unsigned links;
+
+static wsq_poll polls_next_run(wsq_ctx ctx, wsq_task *task) {
+    item *next = item_make(0);
+    (void)task;
+    if (++links >= 100) return WSQ_DONE;
+    next->task.fn = polls_next_run;
+    item_spawn(wsq_pool_of(ctx), next);
+    while (wsq_task_wait_for(&next->task, 50 * US) == WSQ_ERR_TIMEOUT) {}
+    return WSQ_DONE;
+}
+
+static void deep_waits_with_time_outs(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    item *polls = item_make(0);
+    polls->task.fn = polls_next_run;
+    links = 0;
+    item_spawn(pool, polls);
+    CHECK_EQ(wsq_pool_wait_for(pool, SECOND), WSQ_OK);
+    CHECK_EQ(links, 100);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- an awaited task under others in a deque ---- */
 
 static wsq_pool *newest_first;
@@ -312,6 +336,54 @@ static void got_futures_are_over(void) {
     wsq_pool_destroy(pool);
 }
 
+/* A pool does not need more and more memory for futures that are cancelled, or called in a wait. */
+static bool gets;
+
+static wsq_poll cancels_or_gets_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *futures[20];
+    (void)task;
+    for (int i = 0; i < 20; i++) CHECK_EQ(wsq_submit(wsq_pool_of(ctx), returns_arg, ctx, &futures[i]), WSQ_OK);
+    for (int i = 0; i < 20; i++) {
+        if (!gets) CHECK(wsq_future_cancel(futures[i]));
+        if (!gets) wsq_future_drop(futures[i]);
+        else CHECK_EQ(wsq_future_get(futures[i], NULL), WSQ_OK);
+    }
+    return WSQ_DONE;
+}
+
+static unsigned future_chunks(const wsq_pool *pool) {
+    unsigned count = 0;
+    for (const wsqi_chunk *chunk = (const wsqi_chunk *)pool->depot.chunks; chunk != NULL; chunk = chunk->next) count++;
+    return count;
+}
+
+static void rounds_of_futures(wsq_order order, bool inside) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .caller_runs = true, .order = order});
+    item *one = item_make(0);
+    unsigned first = 0;
+    for (int round = 0; round < 300; round++) {
+        wsq_future *future;
+        wsq_task_init(&one->task, cancels_or_gets_run);
+        if (inside) item_spawn(pool, one);
+        for (int i = 0; i < 20 && !inside; i++) {
+            CHECK_EQ(wsq_submit(pool, returns_arg, NULL, &future), WSQ_OK);
+            CHECK(wsq_future_cancel(future));
+            wsq_future_drop(future);
+        }
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        if (round == 20) first = future_chunks(pool);
+    }
+    CHECK(future_chunks(pool) <= first + 2);
+    wsq_pool_destroy(pool);
+}
+
+static void entries_do_not_pile_up(void) {
+    for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
+        for (int k = 0; k < 2; k++) gets = k != 0, rounds_of_futures((wsq_order)order, true);
+        rounds_of_futures((wsq_order)order, false);
+    }
+}
+
 /* ---- a cleanup on a thread that sweeps may not wait for the pool ---- */
 
 static wsq_pool *swept;
@@ -343,8 +415,10 @@ int main(void) {
     IN_WORLD(next_job_soon);
     IN_WORLD(events_beside_jobs);
     IN_WORLD(deeper_waits_go_on);
+    IN_WORLD(deep_waits_with_time_outs);
     IN_WORLD(older_in_the_deque);
     IN_WORLD(got_futures_are_over);
+    IN_WORLD(entries_do_not_pile_up);
     IN_WORLD(no_pool_waits_in_cleanup);
     return test_end();
 }
