@@ -9250,9 +9250,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     if (running && works) {
         bool deep = self->depth.waits >= wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
         bool room = self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX);
-        uint64_t offer = self->depth.offer; /* also of an earlier wait that has timed out */
-        bool taken = offer == 0 || wsqi_clock_ns() < offer + WSQI_OFFER_NS; /* or perhaps soon */
-        works = !deep || (room && (wait->offered || !taken));
+        /* The offer may have begun in an earlier wait, which has timed out. */
+        bool early = self->depth.offer == 0 || wsqi_clock_ns() < self->depth.offer + WSQI_OFFER_NS;
+        works = !deep || (room && (wait->offered || !early));
         pins = works || (room && wsqi_wait_pinned(wait));
         offers = room && !works;
     }
@@ -9266,11 +9266,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wait->pinned = pinned;
     }
     if (!works) {
-        uint64_t deadline = wait->deadline;
+        uint64_t deadline = wait->deadline, until = WSQI_NEVER;
         if (offers && self->depth.offer == 0) self->depth.offer = wsqi_clock_ns();
-        if (!offers && self != NULL) self->depth.offer = 0; /* another thread has the permit */
-        if (offers && self->depth.offer + WSQI_OFFER_NS < deadline)
-            wait->deadline = self->depth.offer + WSQI_OFFER_NS;
+        if (offers) until = self->depth.offer + WSQI_OFFER_NS;
+        else if (self != NULL) self->depth.offer = 0; /* another thread has the permit */
+        if (until < deadline) wait->deadline = until;
         wsqi_wait_park(wait);
         wait->deadline = deadline;
         return;
