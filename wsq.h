@@ -9224,6 +9224,15 @@ static bool wsqi_wait_pinned(const wsqi_wait *wait) {
            flags >> WSQI_FLAG_INDEX_AT == wait->self->index;
 }
 
+/* The thread has given its permit back in a deep wait. It sleeps, at most until the offer ends. */
+static void wsqi_wait_offer(wsqi_wait *wait) {
+    uint64_t *offer = &wait->self->depth.offer, deadline = wait->deadline;
+    if (*offer == 0) *offer = wsqi_clock_ns();
+    if (*offer + WSQI_OFFER_NS < deadline) wait->deadline = *offer + WSQI_OFFER_NS;
+    wsqi_wait_park(wait);
+    wait->deadline = deadline;
+}
+
 /* One round of a wait: the thread runs one task; or it sleeps, at most until its deadline. (In a
  * wait without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.)
  * In a join the thread runs no task. In other waits it runs tasks that are pinned to it, because no
@@ -9266,13 +9275,12 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wait->pinned = pinned;
     }
     if (!works) {
-        uint64_t deadline = wait->deadline, until = WSQI_NEVER;
-        if (offers && self->depth.offer == 0) self->depth.offer = wsqi_clock_ns();
-        if (offers) until = self->depth.offer + WSQI_OFFER_NS;
-        else if (self != NULL) self->depth.offer = 0; /* another thread has the permit */
-        if (until < deadline) wait->deadline = until;
-        wsqi_wait_park(wait);
-        wait->deadline = deadline;
+        if (offers) {
+            wsqi_wait_offer(wait);
+        } else {
+            if (self != NULL) self->depth.offer = 0; /* another thread has the permit */
+            wsqi_wait_park(wait);
+        }
         return;
     }
     wait->offered = true;
