@@ -194,15 +194,16 @@
  *                   workers one for every 8, at most 16; with WSQ_SHARED, WSQ_LIFO or caller_runs
  *                   only one. A thread outside always uses the same lane
  *     LIFO slot     the place for the one task that a worker has just woken
- *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
+ *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake. (But
+ *                   wsq_pool_pending and wsq_group_pending count all tasks that are not done)
  *     held          a task is held when it is spawned and waits for predecessors
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
  *                   wsq_worker_index(ctx). A worker has an index from 0 to workers - 1, a stand-in
- *                   or guest a higher one. A thread outside has none, unless it runs a task in its
- *                   wait: wsq_worker_self gives -1, hooks get WSQ_OUTSIDE. Your next wait, join or
- *                   return ends your use of an
- *                   element: the work that runs inside a wait or join on the same thread has the
- *                   same index, and may change the element
+ *                   or guest a higher one. A thread outside has none: there wsq_worker_self gives
+ *                   -1, and hooks get WSQ_OUTSIDE. (While it runs a task in its wait, it has one.)
+ *                   Your next wait, join or return ends your use of an element: the work that runs
+ *                   inside a wait or join on the same thread has the same index, and may change
+ *                   the element
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
@@ -4053,7 +4054,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             permit, until this run of its task returns -> seeking a permit, in a seat ->
  *             searching or idle. A waiting thread that keeps its permit runs other tasks inside its
  *             wait, and may also be searching or idle there. An idle thread that wakes up by
- *             itself, and finds no permit asleep, runs only tasks that are pinned to it.
+ *             itself, and finds no permit asleep, runs only tasks that are pinned to it, and then
+ *             seeks a permit, too.
  *             A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
  *             leave: here -> dismissed -> vacant
@@ -4876,6 +4878,7 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
  * ========================================================================== */
 
 #define WSQI_NEVER UINT64_MAX
+#define WSQI_LATEST (WSQI_NEVER - 1) /* the latest time of a timer; a sleep until then has no end */
 
 /* NONE: the owner is awake. HERE: the token was given, and not taken yet. ASLEEP: the owner sleeps,
  * or is about to. POLLING: the same, in the driver's wait. */
@@ -4895,7 +4898,7 @@ static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
  * caller's block if the caller has the driver, and so sleeps in the driver's wait; else NULL. */
 static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
-    bool ends = deadline < WSQI_NEVER - 1; /* that is, before the latest time of a timer */
+    bool ends = deadline < WSQI_LATEST;
     uint64_t now = ends ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = !ends ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
@@ -5091,7 +5094,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *            has bits set. While S counts a searcher, a producer need not wake a thread, because
  *            the last searcher looks everywhere when it stops.
  * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
- *            The waker counts that thread as a searcher, clears its bit, and gives it the token.
+ *            A waker first counts one idle thread as a searcher. Then it clears one bit, and gives
+ *            that bit's thread the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
  *            to notify for each woken task (Tokio tried it: messages were 30% slower); to add 0 to
  *            S in place of a fence: each spawn then writes a shared line (bench/README, "Tried").
@@ -5101,31 +5105,33 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
  * thread writes S, passes a full barrier, and looks everywhere. So one sees the other's write.
  *
- * CHANGES OF S. Only these functions change S (the lint checks that):
+ * CHANGES OF S. Only these functions change S, once the pool is created (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
  *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
  *   wsqi_idle_take            a waker turns idle threads, each with a permit, into searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
+ *                             (a guest has none: S counts one guest at work less, or one more)
  *   wsqi_linger               a searcher's permit sleeps while the thread goes on looking
  *   wsqi_guest_run            a guest from outside comes, or leaves
  *   wsqi_joiner_mark          a thread sets JOINED, before it sleeps in a join with its permit
- *   wsqi_joiners_ask          a thread clears JOINED, and calls all joiners, for a permit
+ *   wsqi_joiner_ask_all       a thread clears JOINED, and calls all joiners, for a permit
  *
  * NOTIFICATIONS. While a task is queued and S counts a sleeping permit, S also counts a searcher,
- * or a thread is obliged to notify. To notify, the thread passes a full barrier and reads S, in
- * wsqi_pass_on or in a function whose name begins with wsqi_notify, before it does anything of
- * unknown length. A thread is obliged if it has queued, stolen or moved tasks. A thread that stops
- * searching, gives its permit back, or becomes idle is obliged, too, if no other thread searches.
- * (The push of a pinned task wakes the task's worker instead.) Every function that moves tasks
- * notifies, except these (the lint checks that):
+ * or a thread is obliged to notify, except in the cases under "sometimes" below. To notify for
+ * tasks, the thread passes a full barrier and reads S, before it does anything of unknown length:
+ * in wsqi_pass_on or in a function whose name begins with wsqi_notify (but not _quiet or _watcher).
+ * A thread is obliged if it has queued, stolen or moved tasks. A thread that stops searching, gives
+ * its permit back, or becomes idle is obliged, too, if no other thread searches. (The push of a
+ * pinned task wakes the task's worker instead.) Every function that moves tasks notifies, except
+ * these (the lint checks that):
  *   callers: wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push,
  *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
  *            wsqi_push_kept, wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer,
  *            wsqi_take_back and wsqi_tombstones_sweep oblige their callers;
  *   nobody:  no thread need notify for wsqi_group_down and wsq_group_then, whose tasks wait for a
  *            group; for wsqi_cancel_lane, whose tasks are cancelled; and for wsqi_take_turn, which
- *            moves tasks of a pool's only worker;
+ *            moves tasks of a pool's only worker, so that this worker has the only permit;
  *   sometimes: no notify comes from wsqi_notify_pushed if an older task lies in the queue, because
  *            its push has notified; from wsqi_requeue for a task that the worker runs next; from
  *            wsqi_take_global and wsqi_take_lane while the worker searches, because it notifies
@@ -5243,8 +5249,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 /* Calls all waiting workers if no other thread can use a permit that sleeps: all stand-ins exist,
  * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
  * then takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is
- * 0, this function calls only when exactly one permit too many sleeps. If two or more do, no
- * waiting thread took the first of them, so none would take another.) */
+ * 0, this calls only for the first permit too many. If a second one sleeps beside it, no waiting
+ * thread took the first, so none would take the second.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_standins_left(pool)) return;
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->made.coming);
@@ -5279,7 +5285,7 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 /* If JOINED is set, clears JOINED, and calls all joiners. A joiner that sleeps again with a permit
  * sets JOINED again. A called joiner that has no permit uses this function, because the call may
  * have been for a permit. wsqi_joiner_ask uses this function if no joiner has its bit set. */
-static void wsqi_joiners_ask(wsq_pool *pool) {
+static void wsqi_joiner_ask_all(wsq_pool *pool) {
     /* I5: this thread sees the bit of each joiner that has set JOINED. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
     /* I6: either this thread sees a joiner's bit, and calls the joiner, or the joiner sees that
@@ -5294,14 +5300,14 @@ static void wsqi_joiners_ask(wsq_pool *pool) {
 }
 
 /* If no permit sleeps, no thread searches, and JOINED is set, calls a joiner, so that the joiner
- * gives its permit back. (If no joiner has its bit set, wsqi_joiners_ask clears JOINED.) Any thread
- * calls this for a queued task; the watcher also calls it for a due timer or a full slot. */
+ * gives its permit back. (If no joiner has its bit set, wsqi_joiner_ask_all clears JOINED.) Any
+ * thread calls this for a queued task; the watcher also calls it for a due timer or a full slot. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
     int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
-    else wsqi_joiners_ask(pool);
+    else wsqi_joiner_ask_all(pool);
 }
 
 /* Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. The caller has seen
@@ -5877,7 +5883,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
         wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) {
-            timer = (s & WSQI_JOINED) != 0 ? now + WSQI_WATCH_NS : WSQI_NEVER - 1;
+            timer = (s & WSQI_JOINED) != 0 ? now + WSQI_WATCH_NS : WSQI_LATEST;
             wsqi_joiner_ask(pool);
         }
     }
@@ -5942,8 +5948,10 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 /* ---- sleeping ---- */
 
 /* An idle owner wakes itself, with a permit if one sleeps. As a waker does, it first takes an idle
- * thread, and that permit, out of S, and then clears the bit of an idle thread, here its own. If a
- * waker has already cleared that bit, to wake the owner, the permit goes to another idle thread. */
+ * thread, and that permit, out of S, and then clears the bit of an idle thread, here its own. But a
+ * waker may have cleared that bit just before, because it wakes the owner, with a permit of its
+ * own. Then two idle threads were taken out of S for one that wakes up. So the owner's permit wakes
+ * another idle thread; if the owner took none, it puts one idle thread back. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
@@ -5955,14 +5963,15 @@ static void wsqi_wake_self(wsqi_worker *self) {
         /* Relaxed: I5 below, which clears this thread's bit, orders it. Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
     /* I5: either this thread clears the bit, or a thread that wakes this one does (I3). */
-    if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
+    if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) {
         self->permit = self->searching = permit;
-    else if (permit)
+    } else if (permit) {
         wsqi_wake_one(pool, NULL, 0);
-    else /* This thread and its waker have each taken an idle thread out of S. This addition puts
-          * one back. Relaxed: a producer that reads S before the addition sees this thread counted
-          * there as a searcher, and this thread will look. */
+    } else {
+        /* Relaxed: a producer that reads S before the addition sees this thread counted there as a
+         * searcher, and this thread will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
+    }
 }
 
 /* Notes, for each full slot, how many tasks the slot's owner has begun. Sets `robs_slots` if the
@@ -7054,7 +7063,7 @@ static bool wsqi_timers_make(wsq_pool *pool) {
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
-        while (wsqi_timers_open(timers, WSQI_NEVER - 1) != WSQI_NEVER)
+        while (wsqi_timers_open(timers, WSQI_LATEST) != WSQI_NEVER)
             wsqi_store_init(&wsqi_timers_take(timers)->timers, NULL);
     }
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
@@ -7191,7 +7200,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     wsqi_check_task(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     uint64_t at = wsqi_clock_ns();
-    at = delay_ns < WSQI_NEVER - 1 - at ? at + delay_ns : WSQI_NEVER - 1;
+    at = delay_ns < WSQI_LATEST - at ? at + delay_ns : WSQI_LATEST;
     wsqi_timers *timers = wsqi_timer_claim(pool, timer, &where);
     if (timers == NULL) return WSQ_ERR_INVALID;
     bool set = where == timers, moves = !set || at < wsqi_get(&timer->at);
@@ -7384,10 +7393,10 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* The owner queues a task that yielded, or that was woken or cancelled while it ran. A task with a
- * priority or pin goes to its lane; any other to the back of the owner's ring. But if the ring is
- * full or not in use, the task goes to the first lane of the global queue. It goes there, too, if
- * tasks wait in that lane and this task would otherwise run before them. If the task will run next
- * from the ring, this function does not notify. The owner notifies later, and only if it does
+ * priority or pin goes to its lane; any other to the back of the owner's ring. But it goes to the
+ * first lane of the global queue if the ring is full or not in use; and if it would run next from
+ * the ring although tasks wait in that lane. If the task will run next from the ring, this function
+ * does not notify. The owner notifies later, and only if it does
  * something else first: before an urgent task (wsqi_take_lane), before it blocks
  * (wsqi_permit_give), or after a nested step (wsqi_step_nested). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
@@ -8850,7 +8859,7 @@ static void wsqi_serve(void *block) {
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
-        if (!may) wsqi_permit_give(self); /* moves tasks that the pinned task has queued here */
+        if (!may) wsqi_permit_give(self); /* moves tasks that were queued here without a permit */
         if (ran) continue;
         if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
@@ -8962,10 +8971,28 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block or wait, and gives back its permits in all its pools. Each permit
- * goes to a thread that seeks one in a seat or, if there is none, sleeps. But the block `keeper`
- * (NULL: none) keeps a permit that no other thread could use. False: `keeper` has kept its permit,
- * so the thread must run tasks in its wait. A join gives its permit back (wait->gives) if another
+/* The thread is about to block or wait, and gives the permit of one of its blocks back. The permit
+ * goes to a thread that seeks one in a seat or, if there is none, sleeps. keeps: the block keeps a
+ * permit that no other thread could use. False: it has kept its permit, or has taken one. */
+static bool wsqi_permit_leave(wsqi_worker *block, bool keeps) {
+    wsq_pool *pool = block->pool;
+    if (block->permit) wsqi_permit_pass(block);
+    if (block->permit) {
+        bool other = pool->config.max_standins != 0 && wsqi_thread_ready(pool, 1);
+        if (keeps && !other) return false;
+        wsqi_permit_give(block);
+        /* Looks again, because another blocking thread may count on the same idle thread. */
+        (void)wsqi_thread_ready(pool, 0);
+        return true;
+    }
+    if (wsqi_spill_all(block)) wsqi_notify(pool); /* others must run the block's tasks now */
+    /* The block takes a sleeping permit that no other thread could use. */
+    return !keeps || wsqi_thread_ready(pool, 0) || !wsqi_permit_take(block);
+}
+
+/* The thread is about to block or wait, and gives back its permits in all its pools, but the block
+ * `keeper` (NULL: none) keeps a permit that no other thread could use. False: it has kept it, so
+ * the thread must run tasks in its wait. A join gives its permit back (wait->gives) if another
  * thread needs it, or if the join may run no other jobs (wsqi_join_sleep). Else the join keeps the
  * permit until a producer asks for it (wsqi_joiner_ask). (Rejected: joins that always give it back.
  * That slows fib down by a sixth: bench/sim.) */
@@ -8974,25 +9001,9 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        if (block->use == WSQI_USE_GUEST) { /* a guest has no queue; S only counts it as at work */
-            if (block->permit) wsqi_permit_give(block);
-            continue;
-        }
-        if (block->permit) wsqi_permit_pass(block);
-        bool queued = !block->permit && wsqi_spill_all(block);
-        if (queued) wsqi_notify(block->pool); /* others must run the block's tasks now */
-        if (!block->permit) {
-            bool lacks = block == keeper && !wsqi_thread_ready(block->pool, 0);
-            /* The block takes a sleeping permit that no other thread could use. */
-            if (lacks && wsqi_permit_take(block)) given = false;
-        } else if ((block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
-                 block != keeper) {
-            wsqi_permit_give(block);
-            /* Looks again, because another blocking thread may count on the same idle thread. */
-            (void)wsqi_thread_ready(block->pool, 0);
-        } else {
-            given = false;
-        }
+        bool guest = block->use == WSQI_USE_GUEST;
+        if (!guest && !wsqi_permit_leave(block, block == keeper)) given = false;
+        if (guest && block->permit) wsqi_permit_give(block); /* S only counts a guest as at work */
     }
     return given;
 }
@@ -9224,6 +9235,25 @@ static bool wsqi_wait_pinned(const wsqi_wait *wait) {
            flags >> WSQI_FLAG_INDEX_AT == wait->self->index;
 }
 
+/* What a worker may run in its wait, if it keeps its permit. A pinned task is one that is pinned to
+ * this thread, so that no other thread may run it. */
+typedef enum wsqi_may {
+    WSQI_MAY_NOTHING, /* it only sleeps */
+    WSQI_MAY_OFFER,   /* nothing yet: it first offers its permit, for WSQI_OFFER_NS */
+    WSQI_MAY_PINNED,  /* only pinned tasks, because it waits for one of them; else as OFFER */
+    WSQI_MAY_ALL
+} wsqi_may;
+
+static wsqi_may wsqi_wait_may(const wsqi_wait *wait) {
+    const wsqi_worker *self = wait->self;
+    if (self->depth.waits < wsqi_wait_depth(wait->pool, WSQI_WAIT_DEPTH)) return WSQI_MAY_ALL;
+    if (self->depth.waits >= wsqi_wait_depth(wait->pool, UINT32_MAX)) return WSQI_MAY_NOTHING;
+    /* The offer may have begun in an earlier wait, which has timed out. */
+    bool early = self->depth.offer == 0 || wsqi_clock_ns() < self->depth.offer + WSQI_OFFER_NS;
+    if (wait->offered || !early) return WSQI_MAY_ALL;
+    return wsqi_wait_pinned(wait) ? WSQI_MAY_PINNED : WSQI_MAY_OFFER;
+}
+
 /* The thread has given its permit back in a deep wait. It sleeps, at most until the offer ends. */
 static void wsqi_wait_offer(wsqi_wait *wait) {
     uint64_t *offer = &wait->self->depth.offer, deadline = wait->deadline;
@@ -9231,6 +9261,20 @@ static void wsqi_wait_offer(wsqi_wait *wait) {
     if (*offer + WSQI_OFFER_NS < deadline) wait->deadline = *offer + WSQI_OFFER_NS;
     wsqi_wait_park(wait);
     wait->deadline = deadline;
+}
+
+/* Runs one task in a wait, a pinned one or any. If there is none, sleeps as an idle worker. */
+static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
+    wsqi_worker *self = wait->self;
+    wait->offered = true;
+    self->depth.offer = 0;
+    if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
+    self->depth.waits++;
+    self->wait = wait;
+    bool ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
+    self->wait = NULL;
+    self->depth.waits--;
+    if (!ran && !pinned) wsqi_sleep(self, wait);
 }
 
 /* One round of a wait: the thread runs one task; or it sleeps, at most until its deadline. (In a
@@ -9244,55 +9288,33 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
     /* A shutdown that begins after this look at the phase wakes the thread. */
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN;
-    bool works = running ? wait->job == NULL : wait->inside, ran = false;
+    bool works = running ? wait->job == NULL : wait->inside;
     if (works && (wait->pumps || wsqi_pump_enter(pool))) {
         wait->pumps = true;
         wsqi_wait_pump(wait);
         return;
     }
     wsqi_wait_unpump(wait);
-    /* Could the thread run tasks here, if it kept its permit? (In a cancelled pool it cancels them,
-     * at any depth.) */
-    works = works && self != NULL;
-    bool pins = works; /* the same for pinned tasks, which no other thread may run */
-    bool offers = false; /* it sleeps now, but not longer than WSQI_OFFER_NS */
-    if (running && works) {
-        bool deep = self->depth.waits >= wsqi_wait_depth(pool, WSQI_WAIT_DEPTH);
-        bool room = self->depth.waits < wsqi_wait_depth(pool, UINT32_MAX);
-        /* The offer may have begun in an earlier wait, which has timed out. */
-        bool early = self->depth.offer == 0 || wsqi_clock_ns() < self->depth.offer + WSQI_OFFER_NS;
-        works = !deep || (room && (wait->offered || !early));
-        pins = works || (room && wsqi_wait_pinned(wait));
-        offers = room && !works;
-    }
-    bool pinned = false;
-    if (running || !works) {
-        bool given = wsqi_wait_block(wait, works ? self : NULL);
+    wsqi_may may = WSQI_MAY_NOTHING;
+    if (works && self != NULL) /* in a cancelled pool it cancels tasks, at any depth */
+        may = running ? wsqi_wait_may(wait) : WSQI_MAY_ALL;
+    bool keeps = may == WSQI_MAY_ALL, pinned = false;
+    if (running || !keeps) {
+        keeps = !wsqi_wait_block(wait, keeps ? self : NULL);
         /* A thread that has given its permit back runs only pinned tasks. One that keeps it runs a
          * pinned task and another task alternately. */
-        pinned = pins && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
-        works = pinned || (works && !given);
+        pinned = may >= WSQI_MAY_PINNED && (!keeps || !wait->pinned) &&
+                 wsqi_load_hint(&self->inbox.count) != 0;
         wait->pinned = pinned;
     }
-    if (!works) {
-        if (offers) {
-            wsqi_wait_offer(wait);
-        } else {
-            if (self != NULL) self->depth.offer = 0; /* another thread has the permit */
-            wsqi_wait_park(wait);
-        }
-        return;
+    if (keeps || pinned) {
+        wsqi_wait_run(wait, pinned);
+    } else if (may == WSQI_MAY_OFFER || may == WSQI_MAY_PINNED) {
+        wsqi_wait_offer(wait);
+    } else {
+        if (self != NULL) self->depth.offer = 0; /* another thread has the permit */
+        wsqi_wait_park(wait);
     }
-    wait->offered = true;
-    self->depth.offer = 0;
-    if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
-    wsqi_wait *outer = self->wait; /* its search may go on: a job that it has stolen waits here */
-    self->depth.waits++;
-    self->wait = wait;
-    ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = outer;
-    self->depth.waits--;
-    if (!ran && !pinned) wsqi_sleep(self, wait);
 }
 
 /* ==========================================================================
@@ -10252,17 +10274,27 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
             wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
 
+/* Do others need the permit of a thread that is about to sleep in a join? Yes, if a task is queued,
+ * or the watcher waits for a permit. asked: others called the thread before, and it found no job;
+ * so perhaps the watcher called it, for a full slot or a timer. */
+static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
+    const wsqi_worker *where[2];
+    if (asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER))
+        return true;
+    /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. (The
+     * barrier is J7's or, if JOINED was not set, the one in wsqi_joiner_mark.) */
+    if ((wsqi_load_fenced(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0) return true;
+    return wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+}
+
 /* Sleeps in a join until its stolen job is done, or until another thread calls this thread. help:
- * this thread may run other jobs, so others may call it for a job, or for its permit. asked: others
- * called this thread before, and it found no job; perhaps the watcher called it for a full slot or
- * a timer. Before it sleeps, this thread gives its permit back in each of four cases: it may not
- * run other jobs; a task is queued; the watcher waits for a permit; `asked` is true, and a slot is
- * full or a timer is set. Returns the next value of `asked`: true if a call ended the sleep; also
- * true if `asked` was true and this thread did not sleep: the earlier call is not answered yet. */
+ * this thread may run other jobs, so others may call it for a job, or for its permit. If it may
+ * not, or if others need its permit, it first gives that back. asked: see wsqi_join_wanted. Returns
+ * the next value of `asked`: true if a call ended the sleep; also true if `asked` was true and this
+ * thread did not sleep: the earlier call is not answered yet. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
-    const wsqi_worker *where[2];
     uint32_t done = WSQI_JOB_PUBLIC;
     bool guest = self->use == WSQI_USE_GUEST;
     wsqi_wait wait;
@@ -10278,15 +10310,10 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
     if (giver != NULL) wsqi_store_hint(&self->lead, giver->index + 1); /* wsqi_help looks there */
     bool sleeps = giver == NULL;
-    bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
-    /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. (The
-     * barrier is J7's or, if JOINED was not set, the one in wsqi_joiner_mark.) */
-    due = due || (wsqi_load_fenced(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0;
-    bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     /* A guest has no permit that others could use, so it gives nothing back for a task. But a guest
      * that may not run other jobs is not at work while it sleeps. So `gives` is true for it, and S
      * stops counting it as at work. */
-    wait.gives = !help || (wanted && !guest);
+    wait.gives = !help || (!guest && wsqi_join_wanted(pool, asked));
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: a thief whose exchange reads WAITED takes the bucket's lock, and finds this
@@ -10302,7 +10329,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
     /* The call may be for a permit. If this thread had none to give, it asks the other joiners. */
-    if (called && !has) wsqi_joiners_ask(pool);
+    if (called && !has) wsqi_joiner_ask_all(pool);
     return called || asked;
 }
 

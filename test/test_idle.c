@@ -243,7 +243,7 @@ static void joiners_are_asked(void) {
     for (int joined = 0; joined < 2; joined++) {
         for (int i = 0; i < 4; i++) set_bit(pool->joiners, blocks[i]);
         set_s(pool, 0, 0, 0, joined != 0);
-        wsqi_joiners_ask(pool);
+        wsqi_joiner_ask_all(pool);
         CHECK_EQ(pool_bits(pool->joiners, pool->words), joined ? 0 : 4);
         CHECK_EQ(wsqi_load_sc(&pool->permits), 0);
         for (int i = 0; i < 4; i++) {
