@@ -477,12 +477,16 @@
  * whose function gets a ctx (any number of these may block), or spawn a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
- * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep.
+ * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep. Where a stand-in
+ * must be started first, it means 0.2 to 0.4 ms for each of these starts, and some ms under a
+ * sanitizer.
  *     1.  A queued task that an idle worker may run starts immediately. Of several tasks queued at
  *         the same time, some start a few wake-ups later, because woken workers wake others: one
  *         for each task or, where tasks are short, one for each 10 us of work.
  *     2.  A task that a worker wakes starts immediately where tasks take 3 us or more. Otherwise,
  *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
+ *         (In a pool with timers also after four wakes on that worker for which no other worker
+ *         took the task; then each 16th wake tries again.)
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
  *         tasks before it in a ring. A worker that waits for a group first runs the group's tasks
  *         without a turn, and looks after each 256 whether something else needs one. A thread
@@ -2596,6 +2600,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
  *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
  *  B7 B8  a stand-in has come; counted  acq+rel; acq  each other  an idle stand-in is not counted
+ *  B9     work left to a starting thread full barrier itself     it waits for a thread that fails
+ *  B10    a start has failed           acquire       I6          the called worker misses work
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -4334,13 +4340,15 @@ typedef struct wsqi_duty {
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
 
-/* How many blocks and threads there are. The holder of the pool's lock writes these counts; a new
+/* How many blocks and threads there are. The holder of the pool's lock writes the counts; a new
  * stand-in writes `coming`, too. */
 typedef struct wsqi_made {
     wsqi_a32 threads; /* blocks of workers and stand-ins */
     wsqi_a32 guests;  /* blocks of guests */
     wsqi_a32 started; /* stand-ins whose thread exists or is being made */
     wsqi_a32 coming;  /* new stand-ins that S does not count yet */
+    wsqi_a32 failed;  /* 1: the last start of a stand-in has failed */
+    wsqi_a32 relied;  /* 1: a thread has left work to others' starts. Any thread writes it */
 } wsqi_made;
 
 /* The free futures that no worker holds, and the memory of all; see >>future. */
@@ -4412,6 +4420,7 @@ struct wsq_pool {
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. Owner sets; waker or owner clears */
+    wsqi_a64 *nested;   /* a bit for each block, 1: idle in a wait. The owner writes it */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
@@ -5152,9 +5161,10 @@ static bool wsqi_asleep(wsqi_worker *self) {
 /* ---- places ---- */
 
 /* How far apart two workers' places are. 0: they share a cache. 1: they share only a NUMA node. 2:
- * neither. POLLS: used for the sleeper that has the driver. This sleeper is woken last, because
- * another thread must then take the driver. */
-enum { WSQI_POLLS = 3, WSQI_ANYWHERE }; /* ANYWHERE: farther than any distance */
+ * neither. Two kinds of sleepers are woken last. POLLS: the one that has the driver, because
+ * another thread must then take the driver. NESTED: one that is in a wait, because it would run a
+ * task on top of the task that waits. ANYWHERE: farther than any distance. */
+enum { WSQI_POLLS = 3, WSQI_NESTED, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
     uint32_t a = wsqi_load_hint(&pool->places.of_block[one]);
@@ -5184,20 +5194,21 @@ static void wsqi_place_update(wsqi_worker *self) {
 }
 
 /* Clears one set bit and returns its number, or -1 if none is set. A bit stands for a block: the
- * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. The
- * block that has the driver comes last. So mostly the same sleepers are woken, and their caches
- * stay warm. (Rejected: to wake all sleepers in rotation, which was slower; bench/README,
+ * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. (The
+ * last ones are said at WSQI_POLLS.) So mostly the same sleepers are woken, and their caches stay
+ * warm. (Rejected: to wake all sleepers in rotation, which was slower; bench/README,
  * "Figures".) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
         unsigned best = WSQI_ANYWHERE, index = 0;
         for (unsigned w = 0; w < pool->words && best != 0; w++) {
-            uint64_t mask = wsqi_load_hint(&bitmap[w]);
+            uint64_t mask = wsqi_load_hint(&bitmap[w]), nested = wsqi_load_hint(&pool->nested[w]);
             for (; mask != 0 && best != 0; mask &= mask - 1) {
                 unsigned one = w * 64 + wsqi_lowest_bit(mask);
                 unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
                 if (poller == WSQI_HAS_DRIVER(one)) distance = WSQI_POLLS;
+                if ((nested >> one % 64 & 1) != 0) distance = WSQI_NESTED;
                 if (distance >= best) continue;
                 best = distance;
                 index = one;
@@ -5491,8 +5502,7 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 }
 
 /* Wakes sleepers for the public jobs of `worker`. If it wakes none, and S counts no searcher, it
- * starts a stand-in for a permit that sleeps, and calls a joiner that can run a job. The caller has
- * seen these jobs, and passed a full barrier. */
+ * calls a joiner that can run a job. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
@@ -5509,8 +5519,6 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * searcher finds the jobs, or wakes others later. */
     s = wsqi_load_rlx(&pool->permits);
     if (wsqi_searching(s) != 0) return;
-    if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_standins_left(pool))
-        wsqi_thread_want(pool); /* perhaps a helper has left its permit, and no thread is idle */
     int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
@@ -6081,6 +6089,19 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->sleep.run = run;
 }
 
+/* From here on S counts the owner, a new stand-in, as an idle thread. */
+static void wsqi_standin_came(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    self->use = WSQI_USE_COMMON;
+    /* B7: a thread that sees the lower `coming` sees this thread in S. Pairs with B8. */
+    wsqi_add_acqrel(&pool->made.coming, 0u - 1u);
+    /* I8: either this thread sees a permit given back now, or the giver sees the lower `coming`. If
+     * not, the giver counts this thread there and in S, and starts no stand-in. */
+    wsqi_fence_rmw();
+    (void)wsqi_thread_ready(pool, 0);
+    wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
+}
+
 /* The owner found no work, or has no permit. It sleeps until another thread wakes it, with a permit
  * and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons for that are a
  * pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the end of `wait`
@@ -6090,6 +6111,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
+    if (wait != NULL) wsqi_add_hint(&pool->nested[self->index / 64], wsqi_bit(self));
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or this thread's looks
@@ -6097,16 +6119,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     wsqi_permit_slept(pool);
-    if (self->use == WSQI_USE_COMES) {
-        self->use = WSQI_USE_COMMON;
-        /* B7: a thread that sees the lower `coming` sees this thread in S. Pairs with B8. */
-        wsqi_add_acqrel(&pool->made.coming, 0u - 1u);
-        /* I8: either this thread sees a permit given back now, or the giver sees the lower
-         * `coming`. If not, the giver counts this thread there and in S, and starts no stand-in. */
-        wsqi_fence_rmw();
-        (void)wsqi_thread_ready(pool, 0);
-        wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
-    }
+    if (self->use == WSQI_USE_COMES) wsqi_standin_came(self);
     self->search.robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
     /* These two calls precede wsqi_pass_on, which wakes a thread if a needed watcher is missing. */
@@ -6143,7 +6156,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
     /* Another thread may have to watch now. (A searcher checks that later, in wsqi_search_end.) */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
-    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
+    if (wait == NULL) return;
+    wsqi_add_hint(&pool->nested[self->index / 64], 0u - wsqi_bit(self)); /* clears the bit */
+    wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
 }
 
 /* ==========================================================================
@@ -8800,6 +8815,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
     wsqi_permit_slept(pool);
+    /* Is there a thread for the permit? Two blocking threads may have counted on the same one. */
+    (void)wsqi_thread_ready(pool, 0);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
@@ -8926,23 +8943,37 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
     wsqi_lock(pool, &pool->lock);
     bool ready = wsqi_threads_suffice(pool, more) || wsqi_standin_start(pool);
+    bool failed = !ready && wsqi_standins_left(pool);
+    wsqi_store_hint(&pool->made.failed, failed);
     wsqi_unlock(pool, &pool->lock);
-    return ready;
+    if (!failed) return ready;
+    wsqi_fence_sc(); /* B9: as in wsqi_thread_rely. Pairs with itself. */
+    /* B10: the called workers see the work that was left. Pairs with I6. */
+    if (wsqi_xchg_acq(&pool->made.relied, 0u) != 0) wsqi_call_some(pool, NULL, true);
+    return false;
 }
 
-/* Starts a stand-in for a queued task or a public job, if a permit sleeps, and no thread is idle or
- * searches. The stand-in first becomes idle, and then looks for the work (wsqi_sleep). */
+/* This thread is about to leave work to a stand-in that may be starting now. If that start fails,
+ * the thread that tried it calls all waiting workers (wsqi_thread_ready). A caller that has queued
+ * the work has passed a full barrier since (I6). */
+static void wsqi_thread_rely(wsq_pool *pool) {
+    wsqi_store_hint(&pool->made.relied, 1u);
+    /* B9: either this thread sees that the start has failed, or the thread that tried it sees
+     * `relied`. Otherwise the work would wait for a thread that never comes. Pairs with itself. */
+    wsqi_fence_sc();
+}
+
+/* There is a queued task. Is there a thread for a permit that sleeps? The thread that put it to
+ * sleep has started a stand-in if necessary, or is about to (wsqi_permit_give). So this tries it
+ * only if the last start has failed. (If all stand-ins have been started, wsqi_permit_offer calls
+ * the waiting workers. Rejected: to start a stand-in here each time. The caller often holds a task,
+ * and would start it 0.3 ms later.) */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
-    wsqi_lock(pool, &pool->lock); /* waits until a start that is under way succeeds or fails */
-    bool none = !wsqi_threads_suffice(pool, 0) && !wsqi_standin_start(pool) &&
-                wsqi_standins_left(pool);
-    wsqi_unlock(pool, &pool->lock);
-    /* If no stand-in can start, a waiting worker must run the queued task, so this calls all
-     * waiting workers. (If all stand-ins have been started, wsqi_permit_offer does that.) */
-    if (none) wsqi_call_some(pool, NULL, true);
+    if (pool->config.max_standins == 0) return;
+    wsqi_thread_rely(pool);
+    if (wsqi_load_fenced(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
@@ -8981,13 +9012,13 @@ static bool wsqi_permit_leave(wsqi_worker *block, bool keeps) {
         bool other = pool->config.max_standins != 0 && wsqi_thread_ready(pool, 1);
         if (keeps && !other) return false;
         wsqi_permit_give(block);
-        /* Looks again, because another blocking thread may count on the same idle thread. */
-        (void)wsqi_thread_ready(pool, 0);
         return true;
     }
     if (wsqi_spill_all(block)) wsqi_notify(pool); /* others must run the block's tasks now */
+    if (!keeps || wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0) return true;
+    wsqi_thread_rely(pool);
     /* The block takes a sleeping permit that no other thread could use. */
-    return !keeps || wsqi_thread_ready(pool, 0) || !wsqi_permit_take(block);
+    return wsqi_thread_ready(pool, 0) || !wsqi_permit_take(block);
 }
 
 /* The thread is about to block or wait, and gives back its permits in all its pools, but the block
@@ -11502,7 +11533,7 @@ enum { WSQI_CPUS = 4096 }; /* the places of at most this many processors are kno
 
 /* The size of a pool's struct with its bitmaps, list of tasks, table of blocks, and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
+    return sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -11558,7 +11589,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    wsqi_list *listing = (wsqi_list *)(void *)(pool->joiners + words);
+    pool->nested = pool->joiners + words;
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->nested + words);
     if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
     pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);

@@ -145,6 +145,44 @@ static void last_one_blocks(void) {
     pool_end();
 }
 
+static wsq_poll waits_for_awaited(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(wsq_task_wait(&awaited) == WSQ_OK);
+    return WSQ_DONE;
+}
+
+static wsq_poll lets_go(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_meet(&pool_gate, 2);
+    return WSQ_DONE;
+}
+
+/* One waits, and a stand-in takes over; that blocks, and no other one can be started. A task that is
+ * queued at the same time runs in the wait. */
+static void last_start_fails_beside(bool waits_too) {
+    pool_begin(1, 2);
+    explore_threads_left = 1;
+    wsq_task_init(&first, waits_for_awaited);
+    wsq_task_init(&second, blocks_long);
+    wsq_task_init(&awaited, waits);
+    wsq_task_init(&pending, lets_go);
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &second) == WSQ_OK);
+    if (explore_choose(4) == 0) explore_wait_quiet();
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    if (waits_too) explore_check(wsq_task_wait(&second) == WSQ_OK); /* takes and gives the permit */
+    while (!wsq_task_done(&second)) wsqi_pause();
+    wsqi_store_rel(&sent, 1u);
+    wsq_wake(&awaited);
+    explore_check(wsq_task_wait(&first) == WSQ_OK);
+    explore_check(wsq_task_wait(&pending) == WSQ_OK);
+    pool_end();
+}
+
+static void last_start_fails(void) { last_start_fails_beside(false); }
+static void last_start_fails_in_wait(void) { last_start_fails_beside(true); }
+
 static wsq_poll blocks_till_the_end(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     wsq_block_begin(ctx);
@@ -178,12 +216,6 @@ static void late_threads(void) {
     explore_check(wsq_task_wait(&pending) == WSQ_OK);
     explore_meet(&pool_gate, 3);
     pool_end();
-}
-
-static wsq_poll waits_for_awaited(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx, (void)task;
-    explore_check(wsq_task_wait(&awaited) == WSQ_OK);
-    return WSQ_DONE;
 }
 
 /* Two wait at the same time, and one stand-in is left: no permit sleeps beside tasks, for one of the two
@@ -485,6 +517,8 @@ int main(void) {
     explore_random("stand-in: left alone by its worker", left_by_its_worker, 3000);
     explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
     explore_random("the last stand-in blocks beside a thread that waits", last_one_blocks, 3000);
+    explore_random("a stand-in blocks, and no other one starts", last_start_fails, 5000);
+    explore_random("the same beside a wait", last_start_fails_in_wait, 10000);
     explore_random("two stand-ins come late, and one after the other", late_threads, 3000);
     explore_random("two wait, and one stand-in is left", one_for_two, 3000);
     explore_random("a call that blocks gives back what a wait in it took", gives_back_in_a_call, 3000);

@@ -1,5 +1,5 @@
-/* How many sleepers are woken for tasks of a known length; a worker that stays awake for a thread outside that asks;
- * a search that goes on in a wait. In virtual time. */
+/* How many sleepers are woken for tasks of a known length, and which; a worker that stays awake for a thread outside
+ * that asks; a search that goes on in a wait; a worker that has taken a task while stand-ins start. In virtual time. */
 #include "exact.h"
 
 static uint64_t wakes_of(wsq_pool *pool) {
@@ -273,8 +273,102 @@ static void search_after_a_job_that_waited(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a sleeper that is in a wait is woken last ---- */
+
+enum { SIXTEEN = 16 };
+
+static item *common; /* what they wait for */
+static unsigned ran_on[SIXTEEN + 1], waiting;
+static wsq_task *first_waits;
+static wsq_result waited;
+
+static wsq_poll waits_for_common_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    ran_on[waiting++] = wsq_worker_index(ctx);
+    (void)wsq_task_wait(&common->task);
+    return WSQ_DONE;
+}
+
+static wsq_poll comes_last_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    ran_on[waiting] = wsq_worker_index(ctx);
+    waited = wsq_task_wait(first_waits);
+    return WSQ_DONE;
+}
+
+/* `waits` tasks wait, so that in the end more permits sleep than there are free threads. While one is free, the next
+ * task does not run on top of a wait; here it waits for the first of the tasks. */
+static void next_beside_waits(unsigned workers, unsigned standins, unsigned waits) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = workers, .max_standins = standins});
+    for (unsigned i = 0; i < workers + standins; i++) item_spawn(pool, item_blocks(5 * MS));
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK); /* all stand-ins exist */
+    nap(MS);
+    waiting = 0;
+    common = item_make(US);
+    common->pends = true;
+    item_spawn(pool, common);
+    nap(MS);
+    item *last = item_make(0);
+    last->task.fn = comes_last_run;
+    for (unsigned i = 0; i < waits; i++) {
+        item *one = item_make(0);
+        one->task.fn = waits_for_common_run;
+        if (i == 0) first_waits = &one->task;
+        item_spawn(pool, one);
+        nap(MS);
+    }
+    item_spawn(pool, last);
+    nap(MS);
+    for (unsigned i = 0; i < waits; i++) CHECK(ran_on[i] != ran_on[waits]);
+    item_wake(common);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(waited, WSQ_OK);
+    CHECK_EQ(wsqi_load_hint(&pool->nested[0]), 0);
+    wsq_pool_destroy(pool);
+}
+
+static void free_threads_first(void) {
+    for (unsigned waits = 1; waits < 2 + 1; waits++) next_beside_waits(2, 1, waits);
+    for (unsigned waits = 1; waits < 2 + 4; waits++) next_beside_waits(2, 4, waits);
+    for (unsigned waits = 1; waits < SIXTEEN; waits++) next_beside_waits(8, 8, waits);
+}
+
+/* ---- a worker that has taken a task does not wait until other threads have started stand-ins ---- */
+
+enum { MIXED = 60 };
+
+static wsq_poll begins_and_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    item_of(task)->began = now();
+    return blocks_run(ctx, task);
+}
+
+/* Of tasks that block and tasks that compute, no older one begins more than 10 us after a younger one. */
+static void order_while_standins_start(void) {
+    wsq_random random;
+    wsq_random_seed(&random, 1);
+    for (unsigned round = 0; round < 12; round++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 4 + round % 5, .order = WSQ_SHARED});
+        item *tasks[MIXED];
+        uint64_t first = UINT64_MAX;
+        for (int i = 0; i < MIXED; i++) {
+            bool blocks = wsq_random_below(&random, 5) != 0;
+            tasks[i] = item_make(blocks ? (1 + wsq_random_below(&random, 4)) * MS : wsq_random_below(&random, 40) * US);
+            if (blocks) tasks[i]->task.fn = begins_and_blocks_run;
+        }
+        for (int i = 0; i < MIXED; i++) item_spawn(pool, tasks[i]);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        for (int i = MIXED; i-- > 0;) {
+            CHECK(first == UINT64_MAX || tasks[i]->began < first + 10 * US);
+            if (tasks[i]->began < first) first = tasks[i]->began;
+        }
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("exact_wakes");
+    IN_LARGE_WORLD(free_threads_first);
+    IN_WORLD(order_while_standins_start);
     IN_WORLD(short_tasks_wake_few);
     IN_WORLD(long_tasks_begin_soon);
     IN_LARGE_WORLD(many_long_tasks_begin_soon);
