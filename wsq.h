@@ -8785,8 +8785,9 @@ static bool wsqi_pump(wsq_pool *pool) {
  * ========================================================================== */
 
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
- * notifies. The thread does this when it blocks in a task, when it has no permit and a run of its
- * task has returned, or when it leaves the pool. */
+ * notifies. If no thread could use the permit, starts a stand-in. The thread does this when it
+ * blocks in a task, when it has no permit and a run of its task has returned, or when it leaves the
+ * pool. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool permit = self->permit;
@@ -8928,8 +8929,9 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 /* Are there enough idle or starting threads: one for each permit that sleeps, and `more` for
  * permits that are about to sleep? For a moment a new thread is counted twice, as starting and as
  * idle, so other threads may get a wrong yes. Therefore the new thread asks again after that moment
- * (in wsqi_sleep). To count it as neither for a moment would be worse. Then a waiting thread could
- * take a permit, and run in its wait a task that waits for the task below: neither would end. */
+ * (wsqi_standin_came). To count it as neither for a moment would be worse. Then a waiting thread
+ * could take a permit, and run in its wait a task that waits for the task below: neither would end.
+ * */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B8: if this thread sees the lower `coming`, it sees the new thread in S. Pairs with B7. */
     uint32_t coming = wsqi_load_acq(&pool->made.coming);
