@@ -10278,10 +10278,10 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* Before it sleeps, a join looks for jobs in more rounds than a search has: so many times as many.
- * For the awaited job is under way, and a sleep would also delay the joins that wait for this
- * worker. In a large pool it takes more rounds to visit each other worker. (The efficiency of uts
- * with 128 simulated workers is 55%. With 3 times as many rounds it is 46%, with as many 33%.) */
+/* Before it sleeps, a join looks for jobs in this many times the rounds of a search, because the
+ * awaited job is under way, and a sleep would also delay the joins that wait for this worker. In a
+ * large pool it takes more rounds to visit each other worker. (The efficiency of uts with 128
+ * simulated workers is 55%. With 3 times the rounds of a search it is 46%, with once 33%.) */
 static uint32_t wsqi_join_looks(const wsq_pool *pool) {
     unsigned at_once = pool->workers < pool->processors ? pool->workers : pool->processors;
     return 3 + at_once / 32;
@@ -10394,11 +10394,10 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
         bool looks = help && (!asked || wsqi_join_called(self));
-        uint32_t round = idle_rounds / wsqi_join_looks(self->pool); /* of a search */
         if (looks && wsqi_help(self, job, idle_rounds)) {
             idle_rounds = 0;
             asked = false;
-        } else if (wsqi_spin(self->pool, round, &spin_start)) {
+        } else if (wsqi_spin(self->pool, idle_rounds / wsqi_join_looks(self->pool), &spin_start)) {
             wsqi_backoff(idle_rounds++, job);
         } else {
             asked = wsqi_join_sleep(self, job, help, asked);
