@@ -5194,8 +5194,8 @@ static void wsqi_place_update(wsqi_worker *self) {
 }
 
 /* Clears one set bit and returns its number, or -1 if none is set. A bit stands for a block: the
- * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. (The
- * last ones are said at WSQI_POLLS.) So mostly the same sleepers are woken, and their caches stay
+ * block nearest to `self` comes first (NULL: all are equally near), then the lowest number.
+ * (WSQI_POLLS says which come last.) So mostly the same sleepers are woken, and their caches stay
  * warm. (Rejected: to wake all sleepers in rotation, which was slower; bench/README,
  * "Figures".) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
@@ -5321,7 +5321,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     else wsqi_joiner_ask_all(pool);
 }
 
-/* Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. The caller has seen
+/* Wakes an idle thread. If there is none, a stand-in may have to come (wsqi_thread_want), or a
+ * joiner to give its permit. The caller has seen
  * that no thread searches, and that a permit sleeps or JOINED is set. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
@@ -5546,8 +5547,8 @@ static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     return amount < worth ? amount : (size_t)worth;
 }
 
-/* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it starts
- * a stand-in, or asks a joiner for its permit. Returns whether it woke a sleeper. The caller has
+/* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it
+ * does as wsqi_notify_slow. Returns whether it woke a sleeper. The caller has
  * passed a full barrier. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
@@ -7411,9 +7412,9 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
  * priority or pin goes to its lane; any other to the back of the owner's ring. But it goes to the
  * first lane of the global queue if the ring is full or not in use; and if it would run next from
  * the ring although tasks wait in that lane. If the task will run next from the ring, this function
- * does not notify. The owner notifies later, and only if it does
- * something else first: before an urgent task (wsqi_take_lane), before it blocks
- * (wsqi_permit_give), or after a nested step (wsqi_step_nested). */
+ * does not notify. The owner notifies later, and only if it does something else first: before an
+ * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step
+ * (wsqi_step_nested). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
