@@ -394,10 +394,19 @@ static void looks(void) {
     pool_end(pool);
 }
 
+/* So that the header reads from S how many guests there are. */
+static void make_guest(wsq_pool *pool) {
+    wsqi_worker *block = wsqi_guest_take(pool, false);
+    wsqi_block_enter(block);
+    wsqi_block_leave(block);
+}
+
 /* What S says: is a thread free for jobs, may this one take some, are there threads for all permits? */
 static void numbers(void) {
     wsq_pool *pool = still(WSQ_FIFO);
     wsqi_worker *self = wsqi_block(pool, 5);
+    CHECK(wsqi_jobs_allowed(self)); /* there are no guests */
+    make_guest(pool);
     for (uint64_t searching = 0; searching < 3; searching++)
         for (uint64_t sleeping = 0; sleeping < 4; sleeping++)
             for (uint64_t count = 0; count < 4; count++) { /* of guests at work; of idle threads */
@@ -526,6 +535,7 @@ static void steals(void) {
     wsqi_worker *self = wsqi_block(pool, 5), *victim = wsqi_block(pool, 9);
     uint32_t start = wsqi_entry_index(wsqi_base(victim));
     wsq_job jobs[2];
+    make_guest(pool);
     for (uint32_t i = 0; i < 2; i++) {
         wsqi_set(&jobs[i].fn, run_stolen);
         wsqi_store_init(&jobs[i].done, (uint32_t)WSQI_JOB_PUBLIC);
