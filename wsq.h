@@ -2509,7 +2509,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
  *                   that no thread holds sleeps; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
- *                   is woken; also called a sleeper. wsq_pool.sleepers has a bit for each. (A
+ *                   is woken; also called a sleeper. The bitmap `sleepers` shows all. (A
  *                   joiner or a waiting thread can sleep without being idle)
  *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (S
  *                   also counts a worker that lingers, without a permit: see wsqi_linger)
@@ -4177,6 +4177,8 @@ typedef struct wsqi_turn {
     uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: it times
                      * none now */
     uint64_t run;   /* counters.run at `start` */
+    bool spilled;   /* the ring overflowed, so wsqi_order_keep is due; only in a pool with one
+                     * worker */
     bool oldest;     /* WSQ_LIFO: true if the last turn looked in the ring, so that the next one
                       * looks in the deque */
     uint32_t lifo_left; /* how many more tasks of the slot may run before a task of the queue comes
@@ -4197,6 +4199,7 @@ typedef struct wsqi_searched {
     uint8_t vain;      /* useless searches in a row, modulo 256 */
     uint32_t source;   /* 1 + index of the worker from which it last stole tasks */
     uint32_t helped;   /* how many tasks helpers had taken when wsqi_linger looked last */
+    wsqi_wait *wait;   /* the wait in which the worker looks for work now, or NULL */
     uint64_t lingered; /* when wsqi_linger last began or saw `helped` change */
     uint64_t reported; /* counters.finished at its last search, or UINT64_MAX if it has since
                         * cancelled a task (`finished` does not count cancelled tasks) */
@@ -4209,11 +4212,19 @@ typedef struct wsqi_slept {
     uint64_t run;    /* counters.run when it last went to sleep */
 } wsqi_slept;
 
-/* How many joins and waits on a worker's stack run something meanwhile. */
+/* What a waker tells the worker that it wakes. Waker and owner write. */
+typedef struct wsqi_woken {
+    wsqi_a32 lead; /* 1 + index of the block to steal from first; 0: none */
+    wsqi_a32 from; /* 1 + the waker's processor, if the waker had jobs; else 0 */
+} wsqi_woken;
+
+/* How many calls of each kind on a worker's stack have not ended. */
 typedef struct wsqi_depth {
     uint32_t joins; /* joins that wait for a stolen job */
     uint32_t waits; /* waits that run other tasks */
     uint32_t here;  /* waits that run the task, future or group that they wait for */
+    uint32_t forks; /* forks that ran their job for lack of job stack, and are not joined */
+    uint32_t blocking; /* calls of wsq_block_begin */
     uint64_t offer; /* when a deep wait gave its permit back for another thread; 0: not lately */
 } wsqi_depth;
 
@@ -4254,7 +4265,6 @@ struct wsqi_worker {
     bool permit;        /* owner: true if it has a permit. A guest: true if S counts it as at work.
                          * An idle owner: true, because its waker brings a permit */
     bool asks;          /* owner: it must check `permit` and `lease` before each task */
-    uint32_t blocking;  /* owner: calls of wsq_block_begin that wsq_block_end has not ended */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
@@ -4263,13 +4273,9 @@ struct wsqi_worker {
     wsqi_searched search; /* owner */
     wsqi_slept sleep;     /* owner */
     wsqi_depth depth;     /* owner */
-    wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
-    uint32_t run_at_fork; /* owner: unjoined jobs that ran in their fork for lack of job stack */
     uintptr_t brief;      /* owner: the body of an earlier loop that had few elements and took
                            * little time; 0: none; see wsqi_loop_run */
     bool searching;       /* owner: S counts it as a searcher */
-    bool spilled;         /* owner: its ring overflowed, so wsqi_order_keep is due; only in a pool
-                           * with one worker */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -4281,8 +4287,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
-    wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
-    wsqi_a32 from;    /* waker and owner write: 1 + processor of a waker that had jobs; or 0 */
+    wsqi_woken woken;
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of ended leases) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
@@ -4374,18 +4379,45 @@ typedef struct wsqi_places {
     wsq_topology topology;
 } wsqi_places;
 
+/* How long a search lasts. */
+typedef struct wsqi_spinning {
+    uint32_t rounds; /* how many rounds of looks it has, if `ns` is 0 */
+    wsqi_a64 ns;     /* how many ns it lasts; WSQ_SPIN_OFF: one round; 0: see `rounds` */
+} wsqi_spinning;
+
+/* A bit for each block. */
+typedef struct wsqi_bitmaps {
+    unsigned words;     /* in each bitmap */
+    wsqi_a64 *sleepers; /* 1: idle. The owner sets the bit; a waker or the owner clears it */
+    wsqi_a64 *nested;   /* 1: idle in a wait. The owner writes the bit */
+    wsqi_a64 *joiners;  /* 1: asleep in a join, and able to run jobs */
+} wsqi_bitmaps;
+
+/* What the watcher looks at; see >>sleep. This begins a cache line of the pool, because the word in
+ * the line before, S, changes often. */
+typedef struct wsqi_watch {
+    /* 1 + index of the watcher, + bits WSQI_WATCHES_*; 0: there is none */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
+    wsqi_a64 due;        /* when the watcher or its successor must look at the slots again */
+    wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
+    /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block of the thread that took
+     * the driver last), + 1 while that thread has it, or + WSQI_HEARD if that thread got events and
+     * gave the driver up. A thread takes the driver by CAS */
+    wsqi_a32 poller;
+} wsqi_watch;
+
 struct wsq_pool {
     const char *copy; /* &wsqi_copy of the copy of wsq that made the pool; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
-    unsigned workers, guest_base, words; /* guest_base: first guest's index; words: per bitmap */
+    unsigned workers, guest_base; /* guest_base: the first guest's index */
     unsigned shares; /* lanes of the global queue */
     bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
-    uint32_t spin_rounds; /* how many rounds of looks a search has, if spin_ns is 0 */
-    unsigned processors;  /* how many processors its threads can use; 1 in a caller_runs pool */
-    wsqi_a64 spin_ns;     /* ns that a search lasts; WSQ_SPIN_OFF: one round; 0: spin_rounds */
+    unsigned processors; /* how many processors its threads can use; 1 in a caller_runs pool */
+    wsqi_spinning spin;
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
+    wsqi_bitmaps bits;
     wsq_config config; /* wsq_pool_create's argument, with the defaults filled in */
     wsq_allocator allocator;
     wsq_hooks hooks;
@@ -4399,15 +4431,7 @@ struct wsq_pool {
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the watcher, + bits WSQI_WATCHES_*; 0: there is none. This word begins a cache
-     * line, because `permits`, in the line before, changes often */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 watch_due;  /* when the watcher or its successor must look at the slots again */
-    wsqi_a64 timer_next; /* no timer is due before this; WSQI_NEVER: none is set. Changed by CAS */
-    /* 0: no thread has had the driver yet. Else 4 * (1 + index of the block of the thread that took
-     * the driver last), + 1 while that thread has it, or + WSQI_HEARD if that thread got events and
-     * gave the driver up. A thread takes the driver by CAS */
-    wsqi_a32 poller;
+    wsqi_watch watch;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
@@ -4419,9 +4443,6 @@ struct wsq_pool {
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
-    wsqi_a64 *sleepers; /* a bit for each block, 1: idle. Owner sets; waker or owner clears */
-    wsqi_a64 *nested;   /* a bit for each block, 1: idle in a wait. The owner writes it */
-    wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
     wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
@@ -5160,7 +5181,7 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 /* Is the worker's bit in `sleepers` set? If not, the worker woke itself, or is being woken. */
 static bool wsqi_asleep(wsqi_worker *self) {
     /* A hint suffices: a thread that clears this bit then gives the token, which ends the sleep. */
-    return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+    return (wsqi_load_hint(&self->pool->bits.sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
@@ -5177,7 +5198,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
     return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
 }
 
-/* The value of pool->poller while the block with this index has the driver. */
+/* The value of pool->watch.poller while the block with this index has the driver. */
 #define WSQI_HAS_DRIVER(index) (4u * ((index) + 1u) + 1u)
 #define WSQI_HEARD 2u /* set while the driver is free, if its last thread got events from it */
 
@@ -5185,7 +5206,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 static bool wsqi_unpolled(const wsq_pool *pool) {
     /* I10: either a sleeper sees the driver free, or the thread that frees it sees the sleeper
      * (I11). Otherwise all threads could sleep, and none would wait for events. */
-    return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
+    return pool->config.driver != NULL && (wsqi_load_sc(&pool->watch.poller) & 1) == 0;
 }
 
 /* The owner stores the place where its thread runs now. */
@@ -5204,11 +5225,12 @@ static void wsqi_place_update(wsqi_worker *self) {
  * warm. (Rejected: to wake all sleepers in rotation, which was slower; bench/README,
  * "Figures".) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
-    uint32_t poller = wsqi_load_hint(&pool->poller);
+    uint32_t poller = wsqi_load_hint(&pool->watch.poller);
     for (;;) {
         unsigned best = WSQI_ANYWHERE, index = 0;
-        for (unsigned w = 0; w < pool->words && best != 0; w++) {
-            uint64_t mask = wsqi_load_hint(&bitmap[w]), nested = wsqi_load_hint(&pool->nested[w]);
+        for (unsigned w = 0; w < pool->bits.words && best != 0; w++) {
+            uint64_t nested = wsqi_load_hint(&pool->bits.nested[w]);
+            uint64_t mask = wsqi_load_hint(&bitmap[w]);
             for (; mask != 0 && best != 0; mask &= mask - 1) {
                 unsigned one = w * 64 + wsqi_lowest_bit(mask);
                 unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
@@ -5237,12 +5259,12 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from
     const wsqi_worker *around = pool->places.matter ? self : NULL;
     int index;
     if (lead == NULL) lead = self;
-    while ((index = wsqi_bitmap_claim(pool, pool->sleepers, around)) < 0) wsqi_pause();
+    while ((index = wsqi_bitmap_claim(pool, pool->bits.sleepers, around)) < 0) wsqi_pause();
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
-    if (lead != NULL) wsqi_store_hint(&sleeper->lead, lead->index + 1);
-    if (from != 0) wsqi_store_hint(&sleeper->from, from);
+    if (lead != NULL) wsqi_store_hint(&sleeper->woken.lead, lead->index + 1);
+    if (from != 0) wsqi_store_hint(&sleeper->woken.from, from);
     wsqi_unpark(&sleeper->parker);
 }
 
@@ -5279,9 +5301,9 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more);
 static void wsqi_thread_want(wsq_pool *pool);
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
-    for (unsigned w = 0; w < pool->words; w++) {
+    for (unsigned w = 0; w < pool->bits.words; w++) {
         /* Relaxed: the caller's full barrier orders it. */
-        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
+        if (wsqi_load_rlx(&pool->bits.joiners[w]) != 0) return true;
     }
     return false;
 }
@@ -5307,9 +5329,9 @@ static void wsqi_joiner_ask_all(wsq_pool *pool) {
     /* I6: either this thread sees a joiner's bit, and calls the joiner, or the joiner sees that
      * JOINED is gone. Then the joiner sets JOINED again, and its own look finds the queued task. */
     wsqi_fence_rmw();
-    for (unsigned w = 0; w < pool->words; w++) {
+    for (unsigned w = 0; w < pool->bits.words; w++) {
         /* I3: this thread sees what each joiner did before it set its bit. Pairs with I5. */
-        uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0);
+        uint64_t mask = wsqi_and_acqrel(&pool->bits.joiners[w], 0);
         for (; mask != 0; mask &= mask - 1)
             wsqi_call(pool, wsqi_block(pool, w * 64 + wsqi_lowest_bit(mask)));
     }
@@ -5321,7 +5343,7 @@ static void wsqi_joiner_ask_all(wsq_pool *pool) {
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
-    int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
+    int index = wsqi_bitmap_claim(pool, pool->bits.joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     else wsqi_joiner_ask_all(pool);
 }
@@ -5458,7 +5480,7 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
  * so does a set timer or a free driver. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
-    bool watched = wsqi_load_rlx(&pool->watcher) != 0;
+    bool watched = wsqi_load_rlx(&pool->watch.watcher) != 0;
     unsigned made = wsqi_threads_made(pool), found = 0;
     unsigned start = self != NULL ? self->index % made : 0;
     unsigned source = self != NULL ? self->search.source : 0;
@@ -5469,7 +5491,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         size_t length = wsqi_load_hint(&pool->lanes[i].length);
         amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
     }
-    if (!watched && (wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER || wsqi_unpolled(pool)))
+    if (!watched && (wsqi_load_rlx(&pool->watch.timer_next) != WSQI_NEVER || wsqi_unpolled(pool)))
         amount++;
     for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
         unsigned n = i == 0 ? start : (second + i - 1) % made;
@@ -5525,7 +5547,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * searcher finds the jobs, or wakes others later. */
     s = wsqi_load_rlx(&pool->permits);
     if (wsqi_searching(s) != 0) return;
-    int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
+    int index = wsqi_bitmap_claim(pool, pool->bits.joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
@@ -5817,7 +5839,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            driver. A sleeper has its bit set, or is being woken. If a pool has a driver and S
  *            counts a sleeper, then a thread has the driver, or searches, or the watcher looks
  *            within WSQI_WATCH_NS.
- * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
+ * Writers:   watcher: the thread that begins or ends to watch. poller: see wsqi_watch.
  * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
  *            its own.
  * ========================================================================== */
@@ -5856,23 +5878,23 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     uint32_t none = 0;
     /* I10: either this thread sees a new timer, or the thread that set the timer sees no watcher,
      * and wakes a thread. Otherwise no thread would wait for the timer. Pairs with I11. */
-    if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
+    if (wsqi_load_sc(&pool->watch.timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: a thread that reads this index sees this worker's block. Pairs with I11. A thread that
      * still reads 0 wakes one thread too many: no harm. Failure: another thread watches. */
-    return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
+    return wsqi_cas_rel(&pool->watch.watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
 /* The watcher stops, unless there is something to watch. Returns whether it goes on. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
     /* I10: until this store, other threads relied on this watcher. So it looks once more. */
-    wsqi_store_sc(&self->pool->watcher, 0u);
+    wsqi_store_sc(&self->pool->watch.watcher, 0u);
     return wsqi_watch_begin(self);
 }
 
 /* Returns when the watcher must look next (WSQI_NEVER: there is nothing to watch). If no slot is
- * full, and no driver is free, the watcher notes in pool->watcher that it waits only for a timer.
- * Then a thread that fills a slot, or leaves the driver, wakes the watcher. If a timer is due, and
- * no permit sleeps, the watcher asks a joiner for a permit. */
+ * full, and no driver is free, the watcher notes in pool->watch.watcher that it waits only for a
+ * timer. Then a thread that fills a slot, or leaves the driver, wakes the watcher. If a timer is
+ * due, and no permit sleeps, the watcher asks a joiner for a permit. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5880,13 +5902,14 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     if (!full) {
         /* I10: either the watcher sees the slot full, or the slot's owner sees this store, and
          * wakes the watcher. Pairs with I11. */
-        wsqi_store_sc(&pool->watcher, watcher);
+        wsqi_store_sc(&pool->watch.watcher, watcher);
         full = wsqi_slots_full(pool);
     }
-    if (full) wsqi_store_sc(&pool->watcher, watcher |= WSQI_WATCHES_SLOTS); /* I10: as above */
-    uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
+    /* I10: as above */
+    if (full) wsqi_store_sc(&pool->watch.watcher, watcher |= WSQI_WATCHES_SLOTS);
+    uint64_t until = full ? wsqi_load_hint(&pool->watch.due) : WSQI_NEVER;
     /* I10: if a thread set a timer and saw no watcher, this load sees the timer. Pairs with I11. */
-    uint64_t timer = wsqi_load_sc(&pool->timer_next);
+    uint64_t timer = wsqi_load_sc(&pool->watch.timer_next);
     if (timer <= now) {
         /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
          * and the watcher waits for a permit. I10: either the watcher sees a sleeping permit, or
@@ -5894,7 +5917,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
          * sees this store, and goes to sleep.) And either the watcher sees JOINED and asks a
          * joiner, or the joiner sees this store and gives its permit back. (The joiner that is
          * asked may find a job instead, so then the watcher looks again later.) Pairs with I11. */
-        wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_PERMITS);
+        wsqi_store_sc(&pool->watch.watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_sleeping(s) == 0) {
             timer = (s & WSQI_JOINED) != 0 ? now + WSQI_WATCH_NS : WSQI_LATEST;
@@ -5906,30 +5929,32 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
 
 /* Does a watcher wait for the next timer, and not for a permit? */
 static bool wsqi_timer_watched(const wsq_pool *pool) {
-    uint32_t watcher = wsqi_load_hint(&pool->watcher);
+    uint32_t watcher = wsqi_load_hint(&pool->watch.watcher);
     return watcher != 0 && (watcher & WSQI_WATCHES_PERMITS) == 0;
 }
 
 /* Makes the watcher look again if it waits for a permit. The caller has put one to sleep. */
 static void wsqi_permit_slept(wsq_pool *pool) {
-    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the change of S */
+    /* I11: this read follows the change of S */
+    uint32_t watcher = wsqi_load_sc(&pool->watch.watcher);
     if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_notify_watcher(pool, watcher);
 }
 
 /* ---- the driver ---- */
 
 static bool wsqi_driver_mine(wsqi_worker *self) {
-    return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
+    return wsqi_load_hint(&self->pool->watch.poller) == WSQI_HAS_DRIVER(self->index);
 }
 
 /* The owner takes the driver. False: there is none, a thread has it, or this is a forked child. */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
-    uint32_t poller = wsqi_load_hint(&pool->poller);
+    uint32_t poller = wsqi_load_hint(&pool->watch.poller);
     /* V1: what the driver's last thread wrote is visible. Pairs with V2. Failure: another thread
      * has the driver. */
-    return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
+    return (poller & 1) == 0 &&
+           wsqi_cas_acq(&pool->watch.poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
 /* Calls the driver's dispatch if there are events, and gives the driver up. The owner is awake and
@@ -5954,8 +5979,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     /* V2: the driver's next thread sees what wait() and dispatch() wrote. Pairs with V1. I11:
      * either this thread sees the watcher and sleepers, or a sleeper sees the driver free.
      * Otherwise all threads could sleep, and none would wait for events. Pairs with I10. */
-    wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1 + heard);
-    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the store */
+    wsqi_store_sc(&pool->watch.poller, WSQI_HAS_DRIVER(self->index) - 1 + heard);
+    uint32_t watcher = wsqi_load_sc(&pool->watch.watcher); /* I11: this read follows the store */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
 }
 
@@ -5977,7 +6002,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         /* Relaxed: I5 below, which clears this thread's bit, orders it. Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
     /* I5: either this thread clears the bit, or a thread that wakes this one does (I3). */
-    if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) {
+    if (wsqi_and_acqrel(&pool->bits.sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) {
         self->permit = self->searching = permit;
     } else if (permit) {
         wsqi_wake_one(pool, NULL, 0);
@@ -6008,9 +6033,10 @@ static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
     /* The time of the next look lies in the pool, because the next watcher needs it, too. */
-    wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
+    wsqi_store_hint(&pool->watch.due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
-    if (!self->search.robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
+    if (!self->search.robs_slots && wsqi_load_hint(&pool->watch.timer_next) > wsqi_clock_ns())
+        return;
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
         return;
@@ -6070,9 +6096,9 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
  * a thief delays its victim, so that `skynet` takes twice as long (bench/README, "Figures"). A
  * worker that was woken for tasks does not move: that gained nothing in the benchmark `wake`. */
 static void wsqi_leave_waker(wsqi_worker *self) {
-    uint32_t from = wsqi_load_hint(&self->from);
+    uint32_t from = wsqi_load_hint(&self->woken.from);
     if (from == 0) return;
-    wsqi_store_hint(&self->from, 0u);
+    wsqi_store_hint(&self->woken.from, 0u);
     self->sleep.beside = from == 1 + wsqi_cpu_now() ? self->sleep.beside + 1 : 0;
     /* If the pool starts no threads, this thread is the user's, so its affinity mask stays. */
     bool moves = self->sleep.beside >= 2 && (self->sleep.beside & (self->sleep.beside - 1)) == 0;
@@ -6087,7 +6113,7 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
-    uint32_t poller = wsqi_load_hint(&pool->poller) & ~WSQI_HEARD;
+    uint32_t poller = wsqi_load_hint(&pool->watch.poller) & ~WSQI_HEARD;
     bool last = poller == WSQI_HAS_DRIVER(self->index) - 1;
     bool works = run != self->sleep.run || pool->config.caller_runs ||
                  wsqi_sleeping(s) >= pool->workers;
@@ -6117,9 +6143,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
-    if (wait != NULL) wsqi_add_hint(&pool->nested[self->index / 64], wsqi_bit(self));
+    if (wait != NULL) wsqi_add_hint(&pool->bits.nested[self->index / 64], wsqi_bit(self));
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
-    wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
+    wsqi_or_acqrel(&pool->bits.sleepers[self->index / 64], wsqi_bit(self));
     /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or this thread's looks
      * below see the work or the full slot. P6: a shutdown sees what this sleeper queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
@@ -6155,7 +6181,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* If the pool is over, this thread may still have its bit set, and count in S: undo both. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
-    if (watching) wsqi_store_hint(&pool->watcher, 0u);
+    if (watching) wsqi_store_hint(&pool->watch.watcher, 0u);
     /* P4: this thread sees the stop, or the shutdown sees it awake. wsqi_notify_tasks needs I6. */
     wsqi_fence_sc();
     wsqi_woke(pool);
@@ -6163,7 +6189,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* Another thread may have to watch now. (A searcher checks that later, in wsqi_search_end.) */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait == NULL) return;
-    wsqi_add_hint(&pool->nested[self->index / 64], 0u - wsqi_bit(self)); /* clears the bit */
+    wsqi_add_hint(&pool->bits.nested[self->index / 64], 0u - wsqi_bit(self)); /* clears the bit */
     wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
 }
 
@@ -6269,7 +6295,7 @@ static bool wsqi_spill_all(wsqi_worker *self) {
  * their order, although some did not fit into its ring. */
 static void wsqi_order_keep(wsqi_worker *self) {
     (void)wsqi_spill_queue(self, NULL);
-    self->spilled = false;
+    self->turn.spilled = false;
     self->order = WSQ_SHARED;
 }
 
@@ -6286,7 +6312,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
          * later spawns there, too. That slows bench spawn/many down by a third.) */
         (void)wsqi_spill_queue(self, NULL);
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
-        self->spilled = true; /* the next look for a task is a turn, and calls wsqi_order_keep */
+        self->turn.spilled = true; /* the next look for a task is a turn: wsqi_order_keep */
         self->turn.left = 0;
     } else {
         wsqi_spill(self, task);
@@ -6327,7 +6353,8 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
         wsqi_push_local(self, former);
         wsqi_notify_others(self);
     } else {
-        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: this read follows the exchange */
+        /* I11: this read follows the exchange */
+        uint32_t watcher = wsqi_load_sc(&pool->watch.watcher);
         if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
     }
 }
@@ -7069,7 +7096,7 @@ static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
 static bool wsqi_timers_make(wsq_pool *pool) {
     const size_t bytes = pool->workers * sizeof(wsqi_timers);
     pool->timers = (wsqi_timers *)wsqi_allocate(pool->config.allocator, bytes, WSQ_CACHELINE);
-    wsqi_store_init(&pool->timer_next, WSQI_NEVER);
+    wsqi_store_init(&pool->watch.timer_next, WSQI_NEVER);
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL; i++) {
         wsqi_timers *timers = &pool->timers[i];
         memset((void *)timers, 0, offsetof(wsqi_timers, lists));
@@ -7125,23 +7152,24 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
 /* If timer_next is later than `at`, lowers it to `at`, and makes the watcher look again. If there
  * is no watcher, wakes an idle thread instead, which will become the watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
-    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: wsq_timer_set stored `at` before this */
+    /* N1: wsq_timer_set stored `at` before this */
+    uint64_t next = wsqi_load_sc(&pool->watch.timer_next);
     while (at < next) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
          * Otherwise no thread would wake up for it. Pairs with I10. Failure: decide again. */
-        if (!wsqi_cas_sc(&pool->timer_next, &next, at)) continue;
-        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11: as above */
+        if (!wsqi_cas_sc(&pool->watch.timer_next, &next, at)) continue;
+        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watch.watcher)); /* I11: as above */
         return;
     }
 }
 
 /* Sets timer_next to the time of the pool's next timer. The caller has fired timers. */
 static void wsqi_timers_raise(wsq_pool *pool) {
-    uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
+    uint64_t next = wsqi_load_hint(&pool->watch.timer_next), first = wsqi_timers_next(pool);
     /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
      * or the second look below sees that timer. Otherwise no thread would wake up for it. Pairs
      * with N1. Failure: another thread has changed timer_next. */
-    if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
+    if (next < first && wsqi_cas_sc(&pool->watch.timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
 }
@@ -7153,7 +7181,7 @@ static void wsqi_timers_raise(wsq_pool *pool) {
  * cleanup may lock the lists, to cancel timers. A thread calls this between two tasks that it runs,
  * and in searches. True: timers were taken, but no task was queued, so the caller tries again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
-    uint64_t next = wsqi_load_hint(&pool->timer_next);
+    uint64_t next = wsqi_load_hint(&pool->watch.timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
     uint64_t now = wsqi_clock_ns();
     wsq_task *first = NULL, **end = &first, *task;
@@ -8124,7 +8152,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
      * asked, the victim would publish at each fork, and `uts` with 2 workers would take 3%
      * longer.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
-    wsqi_store_hint(&self->lead, victim->index + 1);
+    wsqi_store_hint(&self->woken.lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
@@ -8214,7 +8242,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
             wsqi_worker *victim = wsqi_nth(pool, made, n);
             /* One read serves 64 victims: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
-                asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
+                asleep = wsqi_load_hint(&pool->bits.sleepers[word = victim->index / 64]);
             bool sleeps = (asleep & wsqi_bit(victim)) != 0;
             if (victim == self || (sleeps && !all)) continue;
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
@@ -8236,13 +8264,13 @@ static void wsqi_backoff(uint32_t round, wsq_job *job) {
         wsqi_pause();
 }
 
-/* Visits the worker that self->lead names: the waker saw work at that worker, or this thread last
- * stole a job from it. Returns as wsqi_visit does. */
+/* Visits the worker that self->woken.lead names: the waker saw work at that worker, or this thread
+ * last stole a job from it. Returns as wsqi_visit does. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     /* The waker wrote `lead` before it gave the token, so this thread sees it (I1). */
-    wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
+    wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->woken.lead));
     if (victim == NULL) return false;
-    wsqi_store_hint(&self->lead, 0u);
+    wsqi_store_hint(&self->woken.lead, 0u);
     /* If the victim has only one task, the first look just notes that (wsqi_fresh), because the
      * victim may be about to run the task. The second look takes the task. */
     for (int look = 0; look < 2 && *task == NULL; look++) {
@@ -8335,7 +8363,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     bool over = false;
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
-    if (self->spilled) wsqi_order_keep(self);
+    if (self->turn.spilled) wsqi_order_keep(self);
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (pool->config.driver != NULL) (void)wsqi_drive(self);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
@@ -8360,25 +8388,25 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 /* Has the user set how long a search lasts? (0, the default, and WSQ_SPIN_OFF set no time.) */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Shall a search go on with this round? (The first is 0.) A search has spin_rounds rounds (with
+/* Shall a search go on with this round? (The first is 0.) A search has spin.rounds rounds (with
  * WSQ_SPIN_OFF: one) or, if the user has set a time, lasts that long. Round 0 sets *start: to the
  * time when the search began, or to 0 if no time is set. The caller keeps it for later rounds. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
-    uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
+    uint64_t spin_ns = wsqi_load_hint(&pool->spin.ns);
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
-    if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
+    if (*start == 0) return round < (spin_ns == 0 ? pool->spin.rounds : 1);
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
 /* Does the watcher's work between two rounds of a search that lasts for spin_ns: timers, the
  * driver, full slots. *task returns a task of the worker's own slot or queue, or NULL. False: no
- * round may follow. Either the wait in which the thread searches (`self->wait`) was called or has
- * expired; or the thread is lent and must leave (wsqi_dismissed); or it may now rob a slot
+ * round may follow. Either the wait in which the thread searches (`self->search.wait`) was called
+ * or has expired; or the thread is lent and must leave (wsqi_dismissed); or it may now rob a slot
  * (wsqi_search does that after the rounds). *watch: when to look at the slots again. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
-    wsqi_wait *wait = self->wait;
+    wsqi_wait *wait = self->search.wait;
     if (wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait) : wsqi_dismissed(self))
         return false;
     (void)wsqi_timers_fire(self->pool, 0);
@@ -8405,7 +8433,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
  * this effect. Otherwise a second worker, which each batch of events wakes, would never be
  * discouraged.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
-    return !wsqi_worth(self->search.vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
+    return !wsqi_worth(self->search.vain) && wsqi_load_hint(&self->pool->spin.ns) == 0;
 }
 
 /* Any thread: how many tasks the helpers have taken, modulo 2^32. */
@@ -8427,7 +8455,7 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
  * last looked, the search has at most one round. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
+    bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin.ns));
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->search.helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
@@ -8444,7 +8472,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
      * keep this worker from stealing. A discouraged worker does not ask: it soon sleeps in the
      * driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
-    bool first = driver && !self->search.drove && (wsqi_load_hint(&pool->poller) & WSQI_HEARD) != 0;
+    bool first = driver && !self->search.drove &&
+                 (wsqi_load_hint(&pool->watch.poller) & WSQI_HEARD) != 0;
     self->search.drove = false;
     if (wsqi_steal_lead(self, task)) return true;
     if (first && *task == NULL && wsqi_drive(self))
@@ -8501,7 +8530,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->search.lingered;
-    uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
+    uint64_t spin_ns = wsqi_load_hint(&pool->spin.ns);
     uint32_t count = helped - self->search.helped;
     self->search.helped = helped;
     self->search.lingered = now;
@@ -8568,7 +8597,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
            now - self->search.lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
            wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN &&
            wsqi_load_hint(&self->inbox.count) == 0 && /* and no timer needs this thread: */
-           (wsqi_load_hint(&pool->timer_next) == WSQI_NEVER || wsqi_timer_watched(pool))) {
+           (wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER || wsqi_timer_watched(pool))) {
         wsqi_thread_yield();
         wsqi_backoff(3, NULL);
         now = wsqi_clock_ns();
@@ -9003,7 +9032,7 @@ static bool wsqi_has_permits(const wsqi_worker *block) {
  * But between wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
-        if (block->permit != (block->blocking != 0)) continue;
+        if (block->permit != (block->depth.blocking != 0)) continue;
         if (block->permit) wsqi_permit_give(block);
         else (void)wsqi_permit_take(block);
     }
@@ -9049,7 +9078,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_each_pool(block, wsqi_worker_of(ctx)) {
-        if (block->blocking++ == 0) wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
+        if (block->depth.blocking++ == 0) wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     }
     (void)wsqi_permits_give(NULL, NULL);
 }
@@ -9057,8 +9086,8 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_each_pool(block, wsqi_worker_of(ctx)) {
-        WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && block->blocking != 0);
-        if (--block->blocking == 0) wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+        WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && block->depth.blocking != 0);
+        if (--block->depth.blocking == 0) wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
     }
     wsqi_permits_take();
 }
@@ -9198,7 +9227,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
-    if ((block != NULL && block->use != WSQI_USE_HELPS) || pool->spin_rounds == 1 ||
+    if ((block != NULL && block->use != WSQI_USE_HELPS) || pool->spin.rounds == 1 ||
         (pool->processors == 1 && wait->deadline != WSQI_NEVER))
         return;
     bool useful = true;
@@ -9308,9 +9337,9 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
     self->depth.offer = 0;
     if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
     self->depth.waits++;
-    self->wait = wait;
+    self->search.wait = wait;
     bool ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL;
+    self->search.wait = NULL;
     self->depth.waits--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -9487,7 +9516,7 @@ static bool wsqi_may_here(const wsqi_worker *self) {
  * (Only WSQ_LIFO pools have long queues, and their global queue has one lane.) */
 static bool wsqi_here_ends(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
-    uint64_t timer = wsqi_load_hint(&pool->timer_next);
+    uint64_t timer = wsqi_load_hint(&pool->watch.timer_next);
     uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
     others |= wsqi_load_hint(&pool->lanes[WSQ_LOW].count) | wsqi_load_hint(&self->inbox.count);
     return others != 0 || pool->config.driver != NULL ||
@@ -9588,7 +9617,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
             if (now >= until) break;
         }
         /* This fires late timers, as a worker does in its turn. */
-        if (wsqi_load_hint(&self->pool->timer_next) != WSQI_NEVER)
+        if (wsqi_load_hint(&self->pool->watch.timer_next) != WSQI_NEVER)
             (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
         wsq_task *next = wsqi_take_awaited(self->pool, task, group);
         if (next == NULL) return;
@@ -10267,7 +10296,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     if (self->frame.floor != entry && wsqi_range_empty(self)) wsqi_publish(self, entry);
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
-    self->run_at_fork++;
+    self->depth.forks++;
     wsqi_steal_request(self);
     return entry;
 }
@@ -10307,7 +10336,7 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
-           wsqi_help_with(self, wsqi_load_hint(&self->lead)) ||
+           wsqi_help_with(self, wsqi_load_hint(&self->woken.lead)) ||
            (round % 4 == 0 && wsqi_jobs_allowed(self) &&
             wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
@@ -10317,11 +10346,11 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
  * so perhaps the watcher called it, for a full slot or a timer. */
 static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
     const wsqi_worker *where[2];
-    if (asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER))
+    if (asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER))
         return true;
     /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. (The
      * barrier is J7's or, if JOINED was not set, the one in wsqi_joiner_mark.) */
-    if ((wsqi_load_fenced(&pool->watcher) & WSQI_WATCHES_PERMITS) != 0) return true;
+    if ((wsqi_load_fenced(&pool->watch.watcher) & WSQI_WATCHES_PERMITS) != 0) return true;
     return wsqi_look_tasks(pool, where, UINT_MAX) != 0;
 }
 
@@ -10332,7 +10361,7 @@ static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
  * thread did not sleep: the earlier call is not answered yet. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
-    wsqi_a64 *word = &pool->joiners[self->index / 64];
+    wsqi_a64 *word = &pool->bits.joiners[self->index / 64];
     uint32_t done = WSQI_JOB_PUBLIC;
     bool guest = self->use == WSQI_USE_GUEST;
     wsqi_wait wait;
@@ -10346,7 +10375,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
         if (block->pool == pool) has = block->permit && !guest;
     if (help && has) wsqi_joiner_mark(pool);
     const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
-    if (giver != NULL) wsqi_store_hint(&self->lead, giver->index + 1); /* wsqi_help looks there */
+    /* wsqi_help looks there. */
+    if (giver != NULL) wsqi_store_hint(&self->woken.lead, giver->index + 1);
     bool sleeps = giver == NULL;
     /* A guest has no permit that others could use, so it gives nothing back for a task. But a guest
      * that may not run other jobs is not at work while it sleeps. So `gives` is true for it, and S
@@ -10419,8 +10449,8 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
     uint32_t index = wsqi_entry_index(entry);
-    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) { /* the job ran in its fork */
-        self->run_at_fork--;
+    if (entry + 1 == wsqi_full_mark(self) && self->depth.forks != 0) { /* the job ran in its fork */
+        self->depth.forks--;
         return (uintptr_t)(entry + 1);
     }
     bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range)) || wsqi_unpublish(self);
@@ -11077,8 +11107,8 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
     if (worker->index >= wsqi_threads_started(pool)) return "has no thread";
     if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
-    if (wsqi_load_hint(&pool->joiners[word]) & mask) return "asleep in a join";
-    if (wsqi_load_hint(&pool->sleepers[word]) & mask) return "asleep";
+    if (wsqi_load_hint(&pool->bits.joiners[word]) & mask) return "asleep in a join";
+    if (wsqi_load_hint(&pool->bits.sleepers[word]) & mask) return "asleep";
     if (wsqi_load_hint(&worker->parker.token) >= WSQI_TOKEN_ASLEEP) return "asleep in a wait";
     return "awake";
 }
@@ -11425,7 +11455,7 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     for (unsigned i = 0; i < started && !pool->config.caller_runs; i++)
         if (i >= made || wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP)
             return false;
-    return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
+    return wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER;
 }
 
 /* Waits until no task is left. If the pool is stuck (WSQ_ERR_INVALID), this waits again, because
@@ -11568,7 +11598,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
     wsqi_blocks_give(allocator, pool->table[0], pool->workers * (size_t)WSQ_BLOCK_SIZE);
     wsqi_store_stat(&pool->alive, 0u);
-    wsqi_release(allocator, pool, wsqi_pool_bytes(wsqi_blocks(pool), pool->words));
+    wsqi_release(allocator, pool, wsqi_pool_bytes(wsqi_blocks(pool), pool->bits.words));
 }
 
 /* Makes a pool that has no workers yet. wsqi_pool_free can free it. NULL: no memory. */
@@ -11592,11 +11622,11 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     if (config->driver != NULL) pool->driver = *config->driver;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
-    pool->words = words;
-    pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
-    pool->joiners = pool->sleepers + words;
-    pool->nested = pool->joiners + words;
-    wsqi_list *listing = (wsqi_list *)(void *)(pool->nested + words);
+    pool->bits.words = words;
+    pool->bits.sleepers = (wsqi_a64 *)(void *)(pool + 1);
+    pool->bits.joiners = pool->bits.sleepers + words;
+    pool->bits.nested = pool->bits.joiners + words;
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->bits.nested + words);
     if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
     pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
@@ -11646,7 +11676,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
     /* On one processor a worker that keeps looking only delays the thread that has work for it. */
-    pool->spin_rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
+    pool->spin.rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsq_pool_set_spin(pool, config->spin_ns);
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);
@@ -11739,7 +11769,7 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
 /* ---- count ---- */
 
 WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns) {
-    if (!pool->config.caller_runs) wsqi_store_hint(&pool->spin_ns, spin_ns);
+    if (!pool->config.caller_runs) wsqi_store_hint(&pool->spin.ns, spin_ns);
 }
 
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }

@@ -8,9 +8,9 @@ static inline const char *block_left(wsqi_worker *block) {
     if (block->frame.outer != NULL || block->frame.group != NULL || block->frame.loop != NULL)
         return "a thread is in the middle of a task";
     if (block->frame.floor != wsqi_base(block)) return "the jobs of the next task begin elsewhere";
-    if (block->depth.joins != 0 || block->depth.waits != 0 || block->wait != NULL) return "a thread waits";
-    if (block->run_at_fork != 0) return "a job that ran at its fork is not joined";
-    if (block->blocking != 0) return "a thread blocks";
+    if (block->depth.joins != 0 || block->depth.waits != 0 || block->search.wait != NULL) return "a thread waits";
+    if (block->depth.forks != 0) return "a job that ran at its fork is not joined";
+    if (block->depth.blocking != 0) return "a thread blocks";
     if (block->use == WSQI_USE_HELPS) return "a thread helps";
     if (block->ends.group != NULL || block->ends.count != 0) return "the end of a group is not reported";
     if (wsqi_load_acq(&block->lifo) != NULL) return "a slot is full";

@@ -134,7 +134,7 @@ static void silence(void) {
             test_nap(20000000);
             wsq_pool_stats(pool, &later);
         } while (before != atomic_load(&at.waits) || stats.parks != later.parks ||
-                 atomic_load(&at.waiting) != 1 || wsqi_load_acq(&pool->watcher) != 0);
+                 atomic_load(&at.waiting) != 1 || wsqi_load_acq(&pool->watch.watcher) != 0);
         world_end(&at, pool);
     }
 }

@@ -427,7 +427,7 @@ static void found_while_spinning(void) {
     }
     pool_end(pool);
     pool = pool_new((wsq_config){.workers = 1, .lend_only = true});
-    pool->spin_rounds = UINT32_MAX;
+    pool->spin.rounds = UINT32_MAX;
     test_threads(2, spawn_to_spinner, pool);
     pool_end(pool);
 }

@@ -219,15 +219,15 @@ static void bits_are_claimed(void) {
     wsqi_store_sc(&pool->places.of_block[70], 1u);
     wsqi_store_sc(&pool->places.of_block[128], 2u << 16);
     for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 4; i++) set_bit(pool->sleepers, (unsigned)wanted[0][i]);
-        wsqi_store_sc(&pool->poller, round == 2 ? WSQI_HAS_DRIVER(129u) : 0u);
+        for (int i = 0; i < 4; i++) set_bit(pool->bits.sleepers, (unsigned)wanted[0][i]);
+        wsqi_store_sc(&pool->watch.poller, round == 2 ? WSQI_HAS_DRIVER(129u) : 0u);
         for (int i = 0; i < 4; i++) {
-            CHECK_EQ(pool_bits(pool->sleepers, pool->words), 4 - i);
-            CHECK_EQ(wsqi_bitmap_claim(pool, pool->sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), wanted[round][i]);
+            CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), 4 - i);
+            CHECK_EQ(wsqi_bitmap_claim(pool, pool->bits.sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), wanted[round][i]);
         }
-        CHECK_EQ(wsqi_bitmap_claim(pool, pool->sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), -1);
+        CHECK_EQ(wsqi_bitmap_claim(pool, pool->bits.sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), -1);
     }
-    wsqi_store_sc(&pool->poller, 0u);
+    wsqi_store_sc(&pool->watch.poller, 0u);
     pool_end(pool);
 }
 
@@ -241,10 +241,10 @@ static void joiners_are_asked(void) {
         (void)wsqi_wait_listen(&waits[i]);
     }
     for (int joined = 0; joined < 2; joined++) {
-        for (int i = 0; i < 4; i++) set_bit(pool->joiners, blocks[i]);
+        for (int i = 0; i < 4; i++) set_bit(pool->bits.joiners, blocks[i]);
         set_s(pool, 0, 0, 0, joined != 0);
         wsqi_joiner_ask_all(pool);
-        CHECK_EQ(pool_bits(pool->joiners, pool->words), joined ? 0 : 4);
+        CHECK_EQ(pool_bits(pool->bits.joiners, pool->bits.words), joined ? 0 : 4);
         CHECK_EQ(wsqi_load_sc(&pool->permits), 0);
         for (int i = 0; i < 4; i++) {
             CHECK_EQ(wsqi_wait_called(&waits[i]), joined);
@@ -252,7 +252,7 @@ static void joiners_are_asked(void) {
         }
     }
     for (unsigned refused = 0; refused < 3; refused++) { /* a thread searches, or a permit sleeps; or nobody has one */
-        set_bit(pool->joiners, 0);
+        set_bit(pool->bits.joiners, 0);
         set_s(pool, refused == 0, refused == 1, refused == 1, refused != 2);
         wsqi_joiner_ask(pool);
         CHECK(!wsqi_wait_called(&waits[0]));
@@ -276,17 +276,17 @@ static void wakes_itself(void) {
             bool hands_on = !own && sleeping != 0;
             self->permit = self->searching = !own;
             set_s(pool, 0, sleeping, 2, false);
-            if (own) set_bit(pool->sleepers, 64);
-            set_bit(pool->sleepers, 70);
+            if (own) set_bit(pool->bits.sleepers, 64);
+            set_bit(pool->bits.sleepers, 70);
             wsqi_wake_self(self);
             uint64_t s = wsqi_load_sc(&pool->permits);
             CHECK_EQ(wsqi_idle(s), own || hands_on ? 1 : 2);
             CHECK_EQ(wsqi_sleeping(s), sleeping != 0 ? sleeping - 1 : 0);
             CHECK_EQ(wsqi_searching(s), sleeping != 0);
-            CHECK_EQ(pool_bits(pool->sleepers, pool->words), !hands_on);
+            CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), !hands_on);
             CHECK_EQ(wsqi_load_sc(&other->parker.token), hands_on ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
             if (own) CHECK(self->permit == (sleeping != 0) && self->searching == self->permit);
-            wsqi_store_sc(&pool->sleepers[1], (uint64_t)0);
+            wsqi_store_sc(&pool->bits.sleepers[1], (uint64_t)0);
             set_s(pool, 0, 0, 0, false);
             self->searching = false; /* S counts no searcher, and pool_end's thread may act as this worker */
             pool_end(pool);
@@ -301,8 +301,8 @@ static void watches(void) {
     wsq_task task;
     CHECK(!wsqi_slots_full(pool));
     CHECK_EQ(wsqi_watch_until(self, 1000), WSQI_NEVER);
-    CHECK_EQ(wsqi_load_sc(&pool->watcher), 6);
-    wsqi_store_sc(&pool->timer_next, (uint64_t)1000); /* it is due; a worker fires it, if all work */
+    CHECK_EQ(wsqi_load_sc(&pool->watch.watcher), 6);
+    wsqi_store_sc(&pool->watch.timer_next, (uint64_t)1000); /* it is due; a worker fires it, if all work */
     CHECK_EQ(wsqi_watch_until(self, 1000), WSQI_NEVER - 1);
     CHECK_EQ(wsqi_watch_until(self, 999), 1000);
     set_s(pool, 0, 0, 1, true); /* the searcher may find a long task: so the joiner is asked later */
@@ -311,9 +311,9 @@ static void watches(void) {
     CHECK_EQ(wsqi_watch_until(self, 1000), 1000);
     wsqi_store_sc(&first->lifo, &task);
     CHECK(wsqi_slots_full(pool));
-    wsqi_store_sc(&pool->watch_due, (uint64_t)900);
+    wsqi_store_sc(&pool->watch.due, (uint64_t)900);
     CHECK_EQ(wsqi_watch_until(self, 1000), 900);
-    CHECK_EQ(wsqi_load_sc(&pool->watcher), 6 | WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS);
+    CHECK_EQ(wsqi_load_sc(&pool->watch.watcher), 6 | WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS);
     for (int look = 0; look < 3; look++) { /* a task begins after the first look */
         wsqi_slots_mark(self);
         CHECK_EQ(self->search.robs_slots, look == 2);
@@ -323,8 +323,8 @@ static void watches(void) {
     wsqi_store_sc(&first->lifo, NULL);
     wsqi_slots_mark(self);
     CHECK_EQ(wsqi_load_sc(&first->marks.run), 0);
-    wsqi_store_sc(&pool->timer_next, WSQI_NEVER);
-    wsqi_store_sc(&pool->watcher, 0u);
+    wsqi_store_sc(&pool->watch.timer_next, WSQI_NEVER);
+    wsqi_store_sc(&pool->watch.watcher, 0u);
     set_s(pool, 0, 0, 0, false);
     pool_end(pool);
 }
@@ -336,16 +336,16 @@ static void suspects(void) {
     wsq_task task;
     wsq_task_init(&task, ping_run);
     CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
-    set_bit(pool->sleepers, 5);
+    set_bit(pool->bits.sleepers, 5);
     for (int look = 0; look < 7; look++) {
         set_s(pool, look == 1, look != 3, 1, false);
         wsqi_park_end(self);
         CHECK_EQ(self->sleep.suspicious, look != 1 && look != 3);
         CHECK_EQ(wsqi_load_stat(&self->counters.rescued), look >= 5 ? look - 4 : 0);
-        if (look == 5) CHECK_EQ(pool_bits(pool->sleepers, pool->words), 0);
-        set_bit(pool->sleepers, 5);
+        if (look == 5) CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), 0);
+        set_bit(pool->bits.sleepers, 5);
     }
-    wsqi_store_sc(&pool->sleepers[0], (uint64_t)0);
+    wsqi_store_sc(&pool->bits.sleepers[0], (uint64_t)0);
     set_s(pool, 0, 0, 0, false);
     self->searching = self->permit = self->sleep.suspicious = false;
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
@@ -360,11 +360,11 @@ static void looks(void) {
     const unsigned owners[] = {0, 7, 7, 129};
     CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 0);
     CHECK(where[0] == NULL && where[1] == NULL);
-    wsqi_store_sc(&pool->timer_next, (uint64_t)5);
+    wsqi_store_sc(&pool->watch.timer_next, (uint64_t)5);
     wsqi_store_sc(&wsqi_block(pool, 9)->lifo, &tasks[0]);
     CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 2); /* both need a watcher */
     CHECK(where[0] == wsqi_block(pool, 9) && where[1] == NULL);
-    wsqi_store_sc(&pool->watcher, 3u);
+    wsqi_store_sc(&pool->watch.watcher, 3u);
     CHECK_EQ(wsqi_look_tasks(pool, where, UINT_MAX), 0);
     wsqi_store_sc(&wsqi_block(pool, 9)->lifo, NULL);
     for (int lane = 0; lane < 3; lane++) wsqi_store_sc(&pool->lanes[lane].length, 2u);
@@ -389,8 +389,8 @@ static void looks(void) {
     }
     wsqi_block_leave(self);
     for (int i = 0; i < 4; i++) CHECK(wsqi_ring_pop(&wsqi_block(pool, owners[i])->ring) == &tasks[i]);
-    wsqi_store_sc(&pool->timer_next, WSQI_NEVER);
-    wsqi_store_sc(&pool->watcher, 0u);
+    wsqi_store_sc(&pool->watch.timer_next, WSQI_NEVER);
+    wsqi_store_sc(&pool->watch.watcher, 0u);
     pool_end(pool);
 }
 
@@ -424,9 +424,9 @@ static void numbers(void) {
                 wsqi_store_sc(&pool->made.coming, 0u);
             }
     set_s(pool, 0, 0, 0, false);
-    set_bit(pool->joiners, 129);
+    set_bit(pool->bits.joiners, 129);
     CHECK(wsqi_jobs_wanted(pool));
-    (void)wsqi_bitmap_claim(pool, pool->joiners, NULL);
+    (void)wsqi_bitmap_claim(pool, pool->bits.joiners, NULL);
     for (size_t stack = 0; stack < 80; stack++) {
         pool->config.stack_size = stack * WSQI_WAIT_BYTES;
         CHECK_EQ(wsqi_wait_depth(pool, 64), stack == 0 || stack > 64 ? 64 : stack);
@@ -445,8 +445,8 @@ static void wakes_some(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t wakes = wsqi_load_stat(&pool->wakes);
         for (unsigned k = 100; k < 110; k++) {
-            set_bit(pool->sleepers, k);
-            wsqi_store_sc(&wsqi_block(pool, k)->lead, 0u);
+            set_bit(pool->bits.sleepers, k);
+            wsqi_store_sc(&wsqi_block(pool, k)->woken.lead, 0u);
         }
         set_s(pool, rows[i].searching, 10, 10, false);
         CHECK_EQ(wsqi_wake_some(pool, wsqi_block(pool, 2), i % 2 != 0 ? wsqi_block(pool, 3) : NULL, 0, rows[i].spare,
@@ -457,10 +457,10 @@ static void wakes_some(void) {
         CHECK_EQ(wsqi_idle(s), 10 - rows[i].woken);
         CHECK_EQ(wsqi_load_stat(&pool->wakes) - wakes, rows[i].woken);
         for (unsigned k = 0; k < 10; k++) {
-            uint32_t lead = wsqi_load_sc(&wsqi_block(pool, 100 + k)->lead);
+            uint32_t lead = wsqi_load_sc(&wsqi_block(pool, 100 + k)->woken.lead);
             CHECK_EQ(lead, k >= rows[i].woken ? 0 : k % 2 != 0 && i % 2 != 0 ? 4 : 3);
         }
-        while (wsqi_bitmap_claim(pool, pool->sleepers, NULL) >= 0) {}
+        while (wsqi_bitmap_claim(pool, pool->bits.sleepers, NULL) >= 0) {}
     }
     set_s(pool, 0, 0, 0, false);
     pool_end(pool);
@@ -512,7 +512,7 @@ static void slot_rounds(void) {
     wsqi_worker *self = wsqi_block(pool, 1), *victim = wsqi_block(pool, 0);
     wsq_task task, *found = NULL;
     wsq_task_init(&task, ping_run);
-    pool->spin_rounds = WSQI_SLOT_ROUNDS;
+    pool->spin.rounds = WSQI_SLOT_ROUNDS;
     wsqi_store_sc(&victim->lifo, &task);
     self->tune.average_ns = WSQI_SLOT_STEAL_NS - 1;
     CHECK(!wsqi_search(self, &found) && found == NULL);
@@ -547,11 +547,11 @@ static void steals(void) {
     for (unsigned i = 0; i < 3; i++) {
         wsqi_store_sc(&victim->front.fork_trap, wsqi_full_mark(victim));
         wsqi_store_sc(&victim->front.join_trap, wsqi_full_mark(victim));
-        wsqi_store_sc(&self->lead, 0u);
+        wsqi_store_sc(&self->woken.lead, 0u);
         CHECK_EQ(wsqi_job_steal(self, victim), i < 2);
         CHECK_EQ(jobs_run, i < 2 ? i + 1 : 2);
         CHECK(i == 2 || wsqi_load_acq(&jobs[i].done) == WSQI_JOB_DONE);
-        CHECK_EQ(wsqi_load_acq(&self->lead), i < 2 ? 10 : 0);
+        CHECK_EQ(wsqi_load_acq(&self->woken.lead), i < 2 ? 10 : 0);
         CHECK_EQ(wsqi_load_acq(&victim->front.fork_trap) == NULL, i != 0);
         CHECK_EQ(wsqi_load_acq(&victim->front.join_trap) == WSQI_TRAP_SET, i != 0);
         CHECK_EQ(wsqi_load_stat(&self->counters.jobs_stolen), i < 2 ? i + 1 : 2);
@@ -580,7 +580,7 @@ static void steals(void) {
     for (uint32_t i = 0; i < 16; i++) {
         bool allowed = i / 4 % 2 == 0, near = i / 8 != 0;
         wsqi_store_sc(&pool->permits, allowed ? 0 : WSQI_ACTIVE);
-        wsqi_store_sc(&self->lead, near ? victim->index + 1 : 0);
+        wsqi_store_sc(&self->woken.lead, near ? victim->index + 1 : 0);
         wsqi_store_sc(&victim->range, wsqi_range_pack(start + 1, start));
         CHECK_EQ(wsqi_help(self, &jobs[1], i), near || (allowed && i % 4 == 0));
     }

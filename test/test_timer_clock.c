@@ -108,7 +108,7 @@ static void any_time(void) {
                 all_that_are_due(pool);
                 for (unsigned i = 0; i < FEW; i++)
                     if (alarms[i].step.runs == 2) alarm_new(pool, &alarms[i]);
-                CHECK(wsqi_load_acq(&pool->timer_next) <= next_due()); /* the watcher sleeps until then */
+                CHECK(wsqi_load_acq(&pool->watch.timer_next) <= next_due()); /* the watcher sleeps until then */
             } else if (what < 5) {
                 CHECK_EQ(wsq_timer_cancel(&one->step.timer), one->due != 0);
                 one->due = 0;
@@ -142,19 +142,19 @@ static void watched_exactly(void) {
         now_ns++;
         (void)pump(pool);
         while ((next = next_due()) != UINT64_MAX) {
-            while (round % 2 && wsqi_load_acq(&pool->timer_next) < next) { /* the old time of one set anew */
-                now_ns = wsqi_load_acq(&pool->timer_next);
+            while (round % 2 && wsqi_load_acq(&pool->watch.timer_next) < next) { /* the old time of one set anew */
+                now_ns = wsqi_load_acq(&pool->watch.timer_next);
                 CHECK_EQ(pump(pool), 0);
-                CHECK(wsqi_load_acq(&pool->timer_next) > now_ns);
+                CHECK(wsqi_load_acq(&pool->watch.timer_next) > now_ns);
                 CHECK(--looks_left > 0);
             }
-            CHECK_EQ(wsqi_load_acq(&pool->timer_next), next);
+            CHECK_EQ(wsqi_load_acq(&pool->watch.timer_next), next);
             now_ns = next - 1;
             CHECK_EQ(pump(pool), 0);
             now_ns = next;
             CHECK(pump(pool) > 0);
         }
-        CHECK_EQ(wsqi_load_acq(&pool->timer_next), WSQI_NEVER); /* silence */
+        CHECK_EQ(wsqi_load_acq(&pool->watch.timer_next), WSQI_NEVER); /* silence */
         pool_end(pool);
     }
 }
@@ -277,7 +277,7 @@ static void own_timers_first(void) {
     unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers);
     now_ns += 1000;
     (void)wsqi_timers_fire(pool, 0); /* as a worker does that has nothing to do */
-    CHECK(wsqi_load_acq(&pool->timer_next) <= now_ns); /* the next such worker looks */
+    CHECK(wsqi_load_acq(&pool->watch.timer_next) <= now_ns); /* the next such worker looks */
     CHECK_EQ(owners_fired(), 1u << own);
     owners_end(pool);
 

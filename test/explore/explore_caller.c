@@ -152,7 +152,7 @@ static void refused(void *arg) {
 
 static void called_where_it_sleeps(void) {
     begin_group(1, (wsq_config){.caller_runs = true});
-    pool->spin_rounds = 0; /* a spinning thread gives way */
+    pool->spin.rounds = 0; /* a spinning thread gives way */
     items[0].waits = true;
     spawn(0);
     explore_check(wsq_pool_run_one(pool));

@@ -72,7 +72,7 @@ static void begin_driven(unsigned workers, wsq_config config) {
 /* A sleeper waits in the driver then, and nobody watches. */
 static void end_driven(int count) {
     explore_wait_quiet();
-    explore_check((pool->poller.v & 1) != 0 && pool->watcher.v == 0);
+    explore_check((pool->watch.poller.v & 1) != 0 && pool->watch.watcher.v == 0);
     end(count);
 }
 
@@ -165,13 +165,13 @@ static void leave_beside_watcher(void) {
     begin_driven(2, (wsq_config){.caller_runs = true});
     wsqi_worker *watcher = wsqi_block(pool, 1);
     set_timer(0, LONG);
-    wsqi_store_sc(&pool->watcher, (watcher->index + 1) | WSQI_WATCHES_SLOTS);
+    wsqi_store_sc(&pool->watch.watcher, (watcher->index + 1) | WSQI_WATCHES_SLOTS);
     explore_check(wsqi_driver_take(wsqi_block(pool, 0)));
     explore_start(leave, NULL);
     uint64_t until = wsqi_watch_until(watcher, wsqi_clock_ns());
     explore_join();
     explore_check(until < items[0].due || watcher->parker.token.v == WSQI_TOKEN_HERE);
-    wsqi_store_rlx(&pool->watcher, 0u);
+    wsqi_store_rlx(&pool->watch.watcher, 0u);
     explore_check(wsq_timer_cancel(&items[0].timer));
     explore_pool_end(pool);
 }

@@ -294,7 +294,7 @@ static void asks(void) {
 static void lingers(void) {
     int last = explore_choose(3);
     begin(2, plain);
-    pool->spin_rounds = 2;
+    pool->spin.rounds = 2;
     pool->processors = 4;
     explore_fiber *fiber = explore_choose(2) ? explore_start(asker, NULL) : NULL;
     for (int i = 0; i < 2; i++) ask(i);

@@ -5,7 +5,7 @@
 
 /* Searchers give up after one round: the others bring nothing new, only steps. */
 static inline void explore_short_search(void *worker) {
-    ((wsqi_worker *)worker)->pool->spin_rounds = 1;
+    ((wsqi_worker *)worker)->pool->spin.rounds = 1;
 }
 
 static void explore_hear(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
@@ -48,7 +48,7 @@ static inline bool explore_queue_empty(const wsqi_inject *inject) {
  * task is queued. */
 static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
-    for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
+    for (unsigned w = 0; w < pool->bits.words; w++) bits |= pool->bits.sleepers[w].v;
     explore_check(wsqi_searching(pool->permits.v) == 0);
     unsigned asleep = pool->workers + pool->made.started.v;
     explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);

@@ -483,7 +483,7 @@ static void comes_in(void *arg) {
 
 static void dismissed_at_any_moment(void) {
     begin_lent();
-    pool->spin_rounds = 0; /* a spinning thread gives way */
+    pool->spin.rounds = 0; /* a spinning thread gives way */
     explore_fiber *earlier = explore_start(comes_in, NULL);
     explore_wait_quiet();
     explore_fiber *other = explore_start(dismisser, NULL);

@@ -133,12 +133,12 @@ static void timer_against_watcher(void) {
     bool watches = false;
     begin(1, config);
     worker = wsqi_block(pool, 0);
-    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    wsqi_store_sc(&pool->watch.watcher, worker->index + 1);
     explore_start(give_up, &watches);
     set_timer(0, 1000000);
     explore_join();
     explore_check(watches || worker->parker.token.v != WSQI_TOKEN_HERE);
-    wsqi_store_rlx(&pool->watcher, 0u);
+    wsqi_store_rlx(&pool->watch.watcher, 0u);
     explore_check(wsq_timer_cancel(&items[0].timer));
     explore_pool_end(pool);
 }
@@ -157,12 +157,12 @@ static void earlier_timer_against_watcher(void) {
     begin(1, config);
     worker = wsqi_block(pool, 0);
     set_timer(1, 2000000);
-    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    wsqi_store_sc(&pool->watch.watcher, worker->index + 1);
     explore_start(go_on, &until);
     set_timer(0, 1000000);
     explore_join();
-    explore_check(until <= pool->timer_next.v || worker->parker.token.v == WSQI_TOKEN_HERE);
-    wsqi_store_rlx(&pool->watcher, 0u);
+    explore_check(until <= pool->watch.timer_next.v || worker->parker.token.v == WSQI_TOKEN_HERE);
+    wsqi_store_rlx(&pool->watch.watcher, 0u);
     for (int i = 0; i < 2; i++) explore_check(wsq_timer_cancel(&items[i].timer));
     explore_pool_end(pool);
 }
@@ -181,13 +181,13 @@ static void due_timer_against_permit(void) {
     worker = wsqi_block(pool, 0);
     explore_check(wsqi_sleeping(pool->permits.v) == 0);
     set_timer(0, 0);
-    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    wsqi_store_sc(&pool->watch.watcher, worker->index + 1);
     explore_start(look_at_due, &until);
     wsqi_add_sc(&pool->permits, WSQI_SLEEPING);
     wsqi_permit_slept(pool);
     explore_join();
     explore_check(until <= 2000000 || worker->parker.token.v == WSQI_TOKEN_HERE);
-    wsqi_store_rlx(&pool->watcher, 0u);
+    wsqi_store_rlx(&pool->watch.watcher, 0u);
     wsqi_add_sc(&pool->permits, 0u - (uint64_t)WSQI_SLEEPING);
     explore_check(wsq_timer_cancel(&items[0].timer));
     explore_pool_end(pool);
@@ -323,7 +323,7 @@ static void timer_against_fire(void) {
     explore_start(fires, NULL);
     explore_check(wsq_timer_set(pool, &items[1].timer, &items[1].task, 1000000) == WSQ_OK);
     explore_join();
-    explore_check(pool->timer_next.v <= items[1].timer.at);
+    explore_check(pool->watch.timer_next.v <= items[1].timer.at);
     for (int i = 0; i < 2; i++) wsq_timer_cancel(&items[i].timer);
     explore_pool_end(pool);
 }

@@ -510,7 +510,7 @@ static void patient_with_group(void *arg) {
 static void over_at_any_moment(void (*waiter)(void *arg)) {
     wsq_config config = {.caller_runs = true, .max_standins = WSQ_STANDINS_OFF};
     begin(1, config);
-    pool->spin_rounds = 0; /* a spinning thread gives way */
+    pool->spin.rounds = 0; /* a spinning thread gives way */
     explore_check(wsq_group_init(&group, pool) == WSQ_OK);
     items[0].step = at_once;
     explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_OK);

@@ -23,7 +23,7 @@ static inline void model_pool_init(wsq_pool *pool) {
     pool->phase = &pool->own_phase;
     wsqi_store_rlx(&pool->own_phase, (uint32_t)WSQI_PHASE_RUN);
     wsqi_store_rlx(&pool->alive, WSQI_ALIVE);
-    wsqi_store_rlx(&pool->timer_next, WSQI_NEVER);
+    wsqi_store_rlx(&pool->watch.timer_next, WSQI_NEVER);
 }
 
 /* What is handed over: plain memory, so that a missing order is a race. */

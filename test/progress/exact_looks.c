@@ -124,7 +124,7 @@ static void watcher_sleeps(void) {
     item_spawn_on(pool, 1, fills);
     item_spawn_on(pool, 0, item_make(20 * MS));
     nap(5 * MS);
-    CHECK_EQ(wsqi_load_hint(&pool->watcher), 3 | WSQI_WATCHES_SLOTS);
+    CHECK_EQ(wsqi_load_hint(&pool->watch.watcher), 3 | WSQI_WATCHES_SLOTS);
     uint64_t before = sim_stall.accesses; /* only the watcher's from here on */
     nap(10 * MS);
     CHECK(sim_stall.accesses > before + 100 && sim_stall.accesses < before + 2000);

@@ -90,7 +90,7 @@ static void joiner_without_a_permit(void) {
     item_spawn(pool, item_make(4 * MS));
     nap(7 * MS);
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
-    CHECK(wsqi_load_hint(&pool->joiners[0]) == 3);
+    CHECK(wsqi_load_hint(&pool->bits.joiners[0]) == 3);
     item_spawn(pool, late);
     wsq_pool_wait(pool);
     CHECK(late->began < late->spawned + 200 * US);
@@ -143,9 +143,9 @@ static void joiner_goes_on(void) {
         for (unsigned k = 3; k < 5; k++) item_spawn_on(pool, k, item_make(60 * MS));
         item_spawn_on(pool, 0, first);
         nap(2 * MS);
-        CHECK(wsqi_load_hint(&pool->joiners[0]) == 5 && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0);
+        CHECK(wsqi_load_hint(&pool->bits.joiners[0]) == 5 && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0);
         nap(first_began + 8 * MS - before - now());
-        asks += wsqi_load_hint(&pool->joiners[0]) == 5;
+        asks += wsqi_load_hint(&pool->bits.joiners[0]) == 5;
         item_spawn(pool, late);
         wsq_pool_wait(pool);
         CHECK(late->began < late->spawned + 200 * US);
@@ -213,7 +213,7 @@ static void watcher_leaves(void) {
     item_spawn(pool, item_make(40 * MS));
     nap(8 * MS);
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
-    CHECK(wsqi_load_hint(&pool->watcher) == 1 && wsqi_load_hint(&pool->joiners[0]) == 2);
+    CHECK(wsqi_load_hint(&pool->watch.watcher) == 1 && wsqi_load_hint(&pool->bits.joiners[0]) == 2);
     item_spawn_on(pool, 0, item_make(20 * MS));
     wsq_pool_wait(pool);
     CHECK(due->began < due->spawned + 21 * MS);
@@ -286,7 +286,7 @@ static void join_beside_a_timer(uint64_t joins_after, uint64_t due_after, uint64
     item_set_timer(pool, due, due_after);
     nap(5 * MS);
     CHECK(wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
-    uint32_t watcher = wsqi_load_hint(&pool->watcher);
+    uint32_t watcher = wsqi_load_hint(&pool->watch.watcher);
     CHECK(watcher != 0 && watcher < 8);
     sim_stall.only = 1 + wsqi_block(pool, watcher - 1)->thread->id;
     sim_stall.ns = 80 * US; /* the watcher, while the join begins to sleep */

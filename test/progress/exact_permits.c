@@ -627,7 +627,7 @@ static void piece_of_two(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
     (void)end, (void)arg;
     const wsq_pool *pool = wsq_pool_of(ctx);
     uint32_t from = 0;
-    for (unsigned i = 0; i < 2; i++) from += wsqi_load_hint(&wsqi_block(pool, i)->from);
+    for (unsigned i = 0; i < 2; i++) from += wsqi_load_hint(&wsqi_block(pool, i)->woken.from);
     if (begin == 0) CHECK_EQ(from, 1 + sim.running->id); /* one of the two is on its way */
     compute(100 * US);
 }
@@ -635,7 +635,7 @@ static void piece_of_two(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
 static void loop_of_two(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 2, 1, piece_of_two, arg); }
 
 static void woken_beside(wsqi_worker *worker) {
-    wsqi_store_hint(&worker->from, 1 + sim.running->id);
+    wsqi_store_hint(&worker->woken.from, 1 + sim.running->id);
     wsqi_leave_waker(worker);
 }
 
@@ -645,7 +645,7 @@ static void processor_of_the_waker(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     wsqi_worker *worker = wsqi_block(pool, 0);
     CHECK_EQ(wsq_run(pool, loop_of_two, NULL), WSQ_OK);
-    for (unsigned i = 0; i < 2; i++) CHECK_EQ(wsqi_load_hint(&wsqi_block(pool, i)->from), 0);
+    for (unsigned i = 0; i < 2; i++) CHECK_EQ(wsqi_load_hint(&wsqi_block(pool, i)->woken.from), 0);
     worker->sleep.beside = 1;
     wsqi_leave_waker(worker); /* it was not woken for jobs */
     CHECK_EQ(worker->sleep.beside, 1);
@@ -654,13 +654,13 @@ static void processor_of_the_waker(void) {
     for (unsigned i = 1; i <= 9; i++) {
         woken_beside(worker);
         CHECK_EQ(worker->sleep.beside, i);
-        CHECK_EQ(wsqi_load_hint(&worker->from), 0);
+        CHECK_EQ(wsqi_load_hint(&worker->woken.from), 0);
         CHECK_EQ(sim_cpu_leaves, i < 2 ? 0 : i < 4 ? 1 : i < 8 ? 2 : 3);
     }
-    wsqi_store_hint(&worker->from, 2 + sim.running->id);
+    wsqi_store_hint(&worker->woken.from, 2 + sim.running->id);
     wsqi_leave_waker(worker);
     CHECK_EQ(worker->sleep.beside, 0);
-    CHECK_EQ(wsqi_load_hint(&worker->from), 0);
+    CHECK_EQ(wsqi_load_hint(&worker->woken.from), 0);
     wsq_pool_destroy(pool);
 }
 

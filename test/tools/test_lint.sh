@@ -33,7 +33,7 @@ finds 'wsq_wake does not say who' '/^\/\* This makes a task that returned WSQ_PE
 finds 'ghost: WSQ_BLOCK_SIZES' 's/^ \*     WSQ_BLOCK_SIZE /&WSQ_BLOCK_SIZES /'
 finds 'more than 100 columns' 's/^#define WSQ_LIFO_OFF.*/& /; s/^#define WSQ_H$/&                                                                                          /'
 finds 'a relaxed operation without a reason' 's|/\* Relaxed: the barrier that follows orders it. \*/||'
-finds 'relaxed because of a lock, but no lock is named' 's/wsqi_load_hint(&self->lead)/wsqi_load_locked(\&self->lead)/'
+finds 'relaxed because of a lock, but no lock is named' 's/wsqi_load_hint(&self->woken.lead)/wsqi_load_locked(\&self->woken.lead)/'
 finds 'stands at no operation of its order' 's/wsqi_store_rel(&self->bottom, bottom + 1)/wsqi_store_rlx(\&self->bottom, bottom + 1)/'
 finds 'has no prefix' 's/^static inline uint32_t wsqi_head_real/static inline uint32_t head_real/'
 finds 'no section >>compose' 's/; see >>after \*\//; see >>compose *\//'
