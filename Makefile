@@ -39,7 +39,7 @@ EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) 
 LAYER    = $(wildcard examples/*.hpp) examples/wsq_io.h
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # When tasks run, in virtual time.
-PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls exact_permits exact_events exact_soon exact_moves exact_waits exact_looks exact_passes exact_wakes exact_here exact_jobs oracle)
+PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls exact_permits exact_events exact_soon exact_moves exact_waits exact_looks exact_passes exact_wakes exact_here exact_jobs exact_stop oracle)
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults fork guest host idle pool \
              shutdown standin system timer) stress/programs)

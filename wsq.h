@@ -255,7 +255,7 @@
  * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
  * cleanup, or the owner of the task, frees what the function would have freed. A pending task is
  * cancelled only when it is woken, and a held task when its predecessors have ended. The memory of
- * both must stay until the pool is gone.
+ * both must stay until the pool is gone. (A timer that is not due by then wakes its task no more.)
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
  * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
@@ -270,8 +270,8 @@
  *
  * YOUR OWN THREADS. A lend_only pool starts no threads either. Up to `workers` threads of yours
  * work for it at the same time: each calls wsq_worker_enter, and stays there until
- * wsq_worker_dismiss or the shutdown. They sleep in it when there is nothing to do. Such a pool has
- * no stand-ins.
+ * wsq_worker_dismiss or the shutdown. They sleep in it when there is nothing to do. (A task of
+ * another pool calls it between wsq_block_begin and wsq_block_end.) Such a pool has no stand-ins.
  *
  * Nothing runs while no thread is lent. So wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait
  * until a thread has come and done what is queued. A WSQ_CANCEL needs no thread.
@@ -394,11 +394,15 @@
  *                must end that wait, too: an eventfd, a pipe and EVFILT_USER remember it
  *
  * One thread at a time is in wait or dispatch, so `wait` may leave the events for `dispatch` in the
- * driver's own struct. `wait` calls nothing of wsq: a debug build stops if it spawns, wakes, waits
- * or sets a timer. `dispatch` should be short, and waits for nothing: a wait for a group, a future
- * or a task of this pool that is not done returns WSQ_ERR_INVALID there. The tasks that `dispatch`
- * wakes are queued in the order of the wakes, as if they were spawned. `dispatch` must not take a
- * lock that a task holds while it spawns or wakes.
+ * driver's own struct. `wait` calls nothing of wsq: a debug build stops, in most cases, if it
+ * spawns, wakes, waits or sets a timer. `dispatch` should be short: until it returns, the pool may
+ * wake no thread, neither for the tasks that it queues nor for others. It waits for nothing: a wait
+ * for a group or a future of this pool returns WSQ_ERR_INVALID there, and so does a wait for a task
+ * that is not done. The
+ * tasks that `dispatch` wakes are queued in the order of the wakes, as if they were spawned.
+ * `dispatch` must not take a lock that a task holds while it spawns or wakes. `interrupt` is called
+ * inside wsq_spawn and other calls of wsq: it calls nothing of wsq, and takes no lock that a thread
+ * holds while it calls wsq.
  *
  * An idle thread hears of an event immediately. But while the thread that heard of the last event
  * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
@@ -408,8 +412,9 @@
  * In a caller_runs pool the thread that waits for the pool waits in the driver. wsq_pool_run_one
  * looks for events if no task can run and, while tasks can, once in about 20 calls. In a lend_only
  * pool without a lent thread nobody looks. A WSQ_DRAIN waits for tasks that wait for events, and
- * dispatches meanwhile; a WSQ_CANCEL does not wait for them. The driver must outlive
- * wsq_pool_destroy. It is never called in a child of fork().
+ * dispatches meanwhile. It also waits for tasks that `dispatch` spawns, so a driver that spawns a
+ * task for each event must stop that first. A WSQ_CANCEL does not wait for events. The driver must
+ * outlive wsq_pool_destroy. It is never called in a child of fork().
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
  * first runs the awaited task itself, if the task has not started and lies in the worker's own slot
@@ -427,7 +432,8 @@
  * spawn before the wait wakes an idle worker, unless a worker already searches. The thread runs
  * nothing, and only sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where
  * tasks may need something that only the pool's own threads have: where a hook hears of
- * WSQ_EVENT_START, or stack_size exceeds the default.
+ * WSQ_EVENT_START, or stack_size exceeds the default. (So a thread outside whose own stack is too
+ * small for the tasks waits with a time-out.)
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
  * with WSQ_SPIN_OFF, but not with caller_runs. Meanwhile it takes processor time. In a wait without
@@ -456,6 +462,11 @@
  * The first of these can happen with pinned tasks at any time, and also with caller_runs pools: a
  * thread that works in one, and waits for a task of another one, runs nothing in the first.
  *
+ * A join runs stolen jobs on top of the task that joins. So a job, or a piece of a loop, that waits
+ * for a task (directly or through others) can wait for ever at any time, if that task is in a join,
+ * or is pinned to a worker that is in one. So can a task that waits in another pool for work that
+ * waits for a task pinned to the first one's worker.
+ *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too,
  * stack_size limits the number of these waits, and with less than 8 KiB no wait runs a task. In a
  * caller_runs pool nothing limits their number: a waiting thread runs whatever task comes. If each
@@ -471,7 +482,9 @@
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
  * and wsq_block_end. Then another thread takes the permit, as in a wait: an idle one, or a
  * stand-in. So more tasks than `workers` can block at the same time, and `workers` does not limit
- * them; recipes/limit.c does. If no stand-in is left, the pool works with one thread less. Without
+ * them; recipes/limit.c does. If no stand-in is left, or the system
+ * refuses to start a thread, the pool works with one thread less. (It tries again when the next
+ * thread blocks, or more tasks are queued.) Without
  * the two calls, the worker is blocked with its permit, and its queued tasks wait until others
  * steal them. A function of wsq_go or wsq_submit gets no ctx. If it blocks, let it call wsq_run,
  * whose function gets a ctx (any number of these may block), or spawn a task instead.
@@ -479,7 +492,7 @@
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep. Where a stand-in
  * must be started first, it means 0.2 to 0.4 ms for each of these starts, and some ms under a
- * sanitizer.
+ * sanitizer. While a driver's `dispatch` runs, it may mean: when that returns.
  *     1.  A queued task that an idle worker may run starts immediately. Of several tasks queued at
  *         the same time, some start a few wake-ups later, because woken workers wake others: one
  *         for each task or, where tasks are short, one for each 10 us of work.
@@ -489,9 +502,9 @@
  *         took the task; then each 16th wake tries again.)
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
  *         tasks before it in a ring. A worker that waits for a group first runs the group's tasks
- *         without a turn, and looks after each 256 whether something else needs one. A thread
- *         outside that runs tasks of a group in place of a worker has no turns either: WAITING says
- *         for how long.
+ *         without a turn. It looks whether something else needs one after each 256 and, when 1 to 4
+ *         ms (or two longer tasks) are over, after each. A thread outside that runs tasks of a
+ *         group in place of a worker has no turns either: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -525,7 +538,7 @@
  *     17. The memory of a pool is bounded by what is alive at the same time. A cancelled future
  *         counts as alive until a worker has come to its entry in the queue.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
- *         as many stand-ins as WAITING says.
+ *         as many stand-ins as WAITING says, and does with jobs and pins as that says.
  *
  * Each promise has its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that
  * the oracle checks in random programs, and programs of test/.
@@ -1533,11 +1546,11 @@ typedef struct wsq_driver {
      * there are events to dispatch. */
     bool (*wait)(uint64_t timeout_ns, void *user);
     /* The thread that was in `wait` calls this when `wait` has returned true, unless the pool has
-     * ended by then. This calls wsq_wake or wsq_spawn for each event. It must not wait: a wait for
-     * a group, a future or a task of this pool that is not done returns WSQ_ERR_INVALID here. */
+     * ended by then. This calls wsq_wake or wsq_spawn for each event. It must not wait: see
+     * DRIVER in >>guide. */
     void (*dispatch)(wsq_pool *pool, void *user);
     /* This makes the `wait` that is under way return soon or, if none is under way, the next one.
-     * Any thread calls this, perhaps late, or more than once. */
+     * Any thread calls this, inside any call of wsq, perhaps late, or more than once. */
     void (*interrupt)(void *user);
     void *user; /* the functions' last argument; it must stay valid until the pool is destroyed */
 } wsq_driver;
@@ -3982,6 +3995,12 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
     return array;
 }
 
+/* Must the owner's next push make the array larger? */
+static bool wsqi_deque_full(wsq_deque *self) {
+    const wsqi_array *array = (const wsqi_array *)wsqi_load_own(&self->array);
+    return wsq_deque_length(self) > array->mask;
+}
+
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_own(&self->bottom);
     /* D9: a thief that moved top has read its slot, so that slot may be reused. Pairs with D8. */
@@ -4342,6 +4361,7 @@ typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
     wsqi_a64 sweeper;  /* the wsqi_thread_key of that thread; 0: none */
+    wsqi_frame *frame; /* the sweeping thread's, if it has no block: the cleanups that it is in */
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
 
@@ -4352,7 +4372,7 @@ typedef struct wsqi_made {
     wsqi_a32 guests;  /* blocks of guests */
     wsqi_a32 started; /* stand-ins whose thread exists or is being made */
     wsqi_a32 coming;  /* new stand-ins that S does not count yet */
-    wsqi_a32 failed;  /* 1: the last start of a stand-in has failed */
+    wsqi_a32 failed;  /* how many starts of stand-ins in a row failed, or were not tried for that */
     wsqi_a32 relied;  /* 1: a thread has left work to others' starts. Any thread writes it */
 } wsqi_made;
 
@@ -4958,6 +4978,7 @@ struct wsqi_wait {
     wsqi_worker *self;   /* the worker whose queue this thread owns, or NULL */
     bool inside;         /* the thread is in a task or job, so a shutdown waits for the thread */
     bool blocked;        /* the thread has slept, or is about to */
+    bool sweeps;         /* the thread cancels all tasks in lanes; see wsqi_sweep */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
     bool offered;        /* deep, and may run tasks: no other thread took its permit in time */
@@ -5297,7 +5318,7 @@ static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
         wsqi_call_some(pool, NULL, true);
 }
 
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more);
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first);
 static void wsqi_thread_want(wsq_pool *pool);
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
@@ -6130,7 +6151,7 @@ static void wsqi_standin_came(wsqi_worker *self) {
     /* I8: either this thread sees a permit given back now, or the giver sees the lower `coming`. If
      * not, the giver counts this thread there and in S, and starts no stand-in. */
     wsqi_fence_rmw();
-    (void)wsqi_thread_ready(pool, 0);
+    (void)wsqi_thread_ready(pool, 0, true);
     wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
 }
 
@@ -7660,6 +7681,32 @@ static void wsqi_count_dropped(wsq_pool *pool) {
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: a reader of `dropped` sees what the cleanup did. */
 }
 
+/* Is this thread in wsqi_sweep, in a task's cleanup? */
+static bool wsqi_sweeps(const wsq_pool *pool) {
+    uint64_t key = (uint64_t)wsqi_thread_key(); /* 0: the platform has none */
+    return key != 0 && wsqi_load_hint(&pool->duty.sweeper) == key;
+}
+
+/* Calls the task's cleanup, if it has one. Meanwhile a frame shows the task's group, so that no
+ * wait for the group is released (wsqi_group_runs). It is the frame of this thread's block or, if
+ * the thread sweeps without a block, one of the pool's. True: the cleanup has returned WSQ_GONE. */
+static bool wsqi_cleanup_run(wsq_pool *pool, wsq_task *task, wsq_group *group) {
+    if (task->cleanup == NULL) return false;
+    wsqi_worker *block = wsqi_inside(pool);
+    wsqi_frame frame = WSQI_INIT, *top = block != NULL ? &block->frame : &frame;
+    bool sweeps = block == NULL && wsqi_sweeps(pool);
+    wsq_group *former = top->group;
+    top->group = group;
+    if (sweeps) {
+        frame.outer = pool->duty.frame;
+        pool->duty.frame = &frame;
+    }
+    bool gone = task->cleanup(task) == WSQ_GONE;
+    if (sweeps) pool->duty.frame = frame.outer;
+    top->group = former;
+    return gone;
+}
+
 /* Ends a task without a run. The caller has taken the task out of its queue. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
@@ -7668,7 +7715,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     (void)wsqi_load_acq(&task->state);
     /* A future's cleanup sends this event, and counts the end. */
     if (!is_future) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
+    if (!wsqi_cleanup_run(pool, task, group))
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (is_node) wsqi_node_end(pool, wsqi_local(pool), task, true);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
@@ -7705,12 +7752,6 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
 static void wsqi_cancel_lanes(wsq_pool *pool) {
     wsqi_inject *lane;
     for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
-}
-
-/* Is this thread in wsqi_sweep, in a task's cleanup? */
-static bool wsqi_sweeps(const wsq_pool *pool) {
-    uint64_t key = (uint64_t)wsqi_thread_key(); /* 0: the platform has none */
-    return key != 0 && wsqi_load_hint(&pool->duty.sweeper) == key;
 }
 
 /* ---- the ends of tasks, collected ---- */
@@ -8832,6 +8873,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (!permit) {
         wsqi_check_quiet(pool); /* the barrier in it (W4) serves wsqi_notify_fenced (I6), too */
         if (spilled) wsqi_notify_fenced(pool);
+        if (spilled) wsqi_check_over(pool);
         return;
     }
     uint64_t change = wsqi_permit_unit(self);
@@ -8847,11 +8889,12 @@ static void wsqi_permit_give(wsqi_worker *self) {
         /* Wakes threads for jobs, too: until now the guests at work needed all sleeping permits. */
         wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
+    if (spilled) wsqi_check_over(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_offer(pool, s + change);
     wsqi_permit_slept(pool);
     /* Is there a thread for the permit? Two blocking threads may have counted on the same one. */
-    (void)wsqi_thread_ready(pool, 0);
+    (void)wsqi_thread_ready(pool, 0, true);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
@@ -8915,9 +8958,11 @@ static void wsqi_serve(void *block) {
         if (ran) continue;
         if (may && wsqi_linger(self)) continue;
         if (!may) wsqi_turn_stop(self);
-        if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         if (!may && wsqi_permit_seek(self)) continue;
         wsqi_sleep(self, NULL);
+        /* In a pool that is over, the thread in wsq_pool_shutdown cancels what is queued now. And
+         * the driver is not asked again, because its dispatch may have been left out. */
+        if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
     }
     wsqi_permit_give(self);
     wsqi_turn_stop(self);
@@ -8973,16 +9018,23 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* Starts a stand-in if wsqi_threads_suffice says no. False: there still are too few threads. */
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
+/* Starts a stand-in if wsqi_threads_suffice says no. False: there still are too few threads. first:
+ * the caller has put a permit to sleep, or has come. Other callers ask before each task, so after
+ * four failed starts they try only every 16th time (wsqi_worth). */
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first) {
+    uint32_t failed = wsqi_load_hint(&pool->made.failed) + 1;
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
+    if (!first && !wsqi_worth(failed - 1)) {
+        wsqi_store_hint(&pool->made.failed, failed);
+        return false;
+    }
     wsqi_lock(pool, &pool->lock);
     bool ready = wsqi_threads_suffice(pool, more) || wsqi_standin_start(pool);
-    bool failed = !ready && wsqi_standins_left(pool);
+    if (ready || !wsqi_standins_left(pool)) failed = 0;
     wsqi_store_hint(&pool->made.failed, failed);
     wsqi_unlock(pool, &pool->lock);
-    if (!failed) return ready;
+    if (failed == 0) return ready;
     wsqi_fence_sc(); /* B9: as in wsqi_thread_rely. Pairs with itself. */
     /* B10: the called workers see the work that was left. Pairs with I6. */
     if (wsqi_xchg_acq(&pool->made.relied, 0u) != 0) wsqi_call_some(pool, NULL, true);
@@ -9009,7 +9061,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     if (pool->config.max_standins == 0) return;
     wsqi_thread_rely(pool);
-    if (wsqi_load_fenced(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0);
+    if (wsqi_load_fenced(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0, false);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
@@ -9045,7 +9097,7 @@ static bool wsqi_permit_leave(wsqi_worker *block, bool keeps) {
     wsq_pool *pool = block->pool;
     if (block->permit) wsqi_permit_pass(block);
     if (block->permit) {
-        bool other = pool->config.max_standins != 0 && wsqi_thread_ready(pool, 1);
+        bool other = pool->config.max_standins != 0 && wsqi_thread_ready(pool, 1, false);
         if (keeps && !other) return false;
         wsqi_permit_give(block);
         return true;
@@ -9054,7 +9106,7 @@ static bool wsqi_permit_leave(wsqi_worker *block, bool keeps) {
     if (!keeps || wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0) return true;
     wsqi_thread_rely(pool);
     /* The block takes a sleeping permit that no other thread could use. */
-    return wsqi_thread_ready(pool, 0) || !wsqi_permit_take(block);
+    return wsqi_thread_ready(pool, 0, false) || !wsqi_permit_take(block);
 }
 
 /* The thread is about to block or wait, and gives back its permits in all its pools, but the block
@@ -9524,20 +9576,37 @@ static bool wsqi_here_ends(const wsqi_worker *self) {
            !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
 }
 
+/* How long a thread in a wait runs awaited tasks before it looks for others. A guess: as long as a
+ * task may wait in the global queue while all workers are busy. */
+#define WSQI_HERE_NS 1000000u
+
+/* Has the thread run awaited tasks for WSQI_HERE_NS? ran: how many, so far. *until: the end of that
+ * time; this sets it after the first task. To save time it reads the clock only after 1, 2, 4, 8
+ * tasks and so on, and after each 256. */
+static bool wsqi_here_long(size_t ran, uint64_t *until) {
+    if (ran == 0 || ((ran & (ran - 1)) != 0 && ran % WSQ_RING_CAPACITY != 0)) return false;
+    uint64_t now = wsqi_clock_ns();
+    if (ran == 1) *until = now + WSQI_HERE_NS;
+    return now >= *until;
+}
+
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. After each WSQ_RING_CAPACITY steps it ends if there are other tasks.
- * wsqi_take_back also moves a task that is not awaited from the slot to the queue, and searchers
- * may miss that task. So this function notifies. */
+ * again and again. After each WSQ_RING_CAPACITY steps, and after each step once WSQI_HERE_NS are
+ * over, it ends if there are other tasks. wsqi_take_back also moves a task that is not awaited from
+ * the slot to the queue, and searchers may miss that task. So this function notifies. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
+    uint64_t until = 0;
+    bool late = false;
     self->depth.here++;
     while (steps++ < most && (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
-        if (steps % WSQ_RING_CAPACITY == 0 && wsqi_here_ends(self)) break;
+        late = late || wsqi_here_long(steps, &until);
+        if ((late || steps % WSQ_RING_CAPACITY == 0) && wsqi_here_ends(self)) break;
     }
     self->depth.here--;
     wsqi_notify_others(self);
@@ -9596,26 +9665,17 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
     return next;
 }
 
-/* How long a helper runs tasks of a group. A guess: as long as a task may wait in the global queue
- * while all workers are busy. */
-#define WSQI_HELP_NS 1000000u
-
 /* While it has a permit, a helper runs the awaited task once, or tasks of the awaited group. These
  * may spawn others for ever, and other tasks may wait for the permit. So the helper stops after
- * WSQI_HELP_NS. To save time it reads the clock only after 1, 2, 4, 8 tasks and so on, and after
- * each 256. (Rejected: to stop after 256 tasks. The rest was left to a worker, and other programs
- * may keep that worker from running: beside a busy process on each processor, a graph of 1,000
- * empty nodes took 3 ms instead of 0.2. And 256 tasks of 2 ms kept an older task waiting for
+ * WSQI_HERE_NS. (Rejected: to stop after 256 tasks. The rest was left to a worker, and other
+ * programs may keep that worker from running: beside a busy process on each processor, a graph of
+ * 1,000 empty nodes took 3 ms instead of 0.2. And 256 tasks of 2 ms kept an older task waiting for
  * 0.5 s.) */
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     uint64_t until = 0;
     for (uint32_t ran = 0; self->permit; ran++) {
-        if (ran != 0 && ((ran & (ran - 1)) == 0 || ran % WSQ_RING_CAPACITY == 0)) {
-            uint64_t now = wsqi_clock_ns();
-            if (ran == 1) until = now + WSQI_HELP_NS;
-            if (now >= until) break;
-        }
+        if (wsqi_here_long(ran, &until)) break;
         /* This fires late timers, as a worker does in its turn. */
         if (wsqi_load_hint(&self->pool->watch.timer_next) != WSQI_NEVER)
             (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
@@ -9725,8 +9785,11 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_expired(&wait)) break;
-        if (wsqi_sweeps(pool)) { /* the wait is in a cleanup: this thread must cancel the rest */
+        /* A wait in a cleanup, after which no other thread may cancel tasks: this one must. */
+        if (wsqi_sweeps(pool) ||
+            (wait.inside && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER)) {
             wsqi_cancel_lanes(pool);
+            wait.sweeps = wsqi_sweeps(pool);
             swept = wsqi_swept(&wait);
             continue;
         }
@@ -10043,6 +10106,8 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     if (out != NULL) *out = future; /* before the function runs, because it may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     if (self != NULL) { /* a future has no priority or pin, so it goes into the worker's queue */
+        /* Tombstones may fill a deque: those of futures that another worker called. */
+        if (wsqi_has_deque(self) && wsqi_deque_full(&self->deque)) wsqi_tombstones_purge(self);
         wsqi_push_local(self, &future->task);
         wsqi_notify_others(self);
         return WSQ_OK;
@@ -11100,13 +11165,19 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fputs("\n", dump->file);
 }
 
+/* Has this worker or stand-in a thread, started or lent? */
+static bool wsqi_has_thread(wsqi_worker *worker) {
+    const wsq_pool *pool = worker->pool;
+    uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
+    return worker->index < wsqi_threads_started(pool) &&
+           (!pool->config.lend_only || lease != WSQI_LEASE_VACANT);
+}
+
 /* What a worker does, as far as other threads can see. */
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t mask = wsqi_bit(worker);
     unsigned word = worker->index / 64;
-    uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
-    if (worker->index >= wsqi_threads_started(pool)) return "has no thread";
-    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
+    if (!wsqi_has_thread(worker)) return "has no thread";
     if (wsqi_load_hint(&pool->bits.joiners[word]) & mask) return "asleep in a join";
     if (wsqi_load_hint(&pool->bits.sleepers[word]) & mask) return "asleep";
     if (wsqi_load_hint(&worker->parker.token) >= WSQI_TOKEN_ASLEEP) return "asleep in a wait";
@@ -11259,11 +11330,16 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* If the pool is over, cancels a task that the caller has just queued, because no worker will run
- * it. The caller has passed a full barrier after it queued the task. */
+/* The caller has queued a task, and passed a full barrier after that. If the pool is over, cancels
+ * the task, because no worker will run it. If a lend_only pool is stopping, calls the thread in
+ * wsq_pool_shutdown, because all lent threads may block. */
 static void wsqi_check_over(wsq_pool *pool) {
-    /* P4: either this thread sees that the pool is over, or the last sweep sees the task. */
-    if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
+    /* P4: either this thread sees that the pool is over, or the last sweep sees the task. And
+     * either it sees the pool stop, or wsqi_pool_stop sees the task. */
+    uint32_t phase = wsqi_load_fenced(pool->phase);
+    if (WSQI_LIKELY(phase == WSQI_PHASE_RUN)) return;
+    if (phase == WSQI_PHASE_OVER) wsqi_sweep(pool);
+    else if (pool->config.lend_only) wsqi_call(pool, pool);
 }
 
 /* Is this block one that the waiting thread uses, now or further down its stack? The caller has
@@ -11276,28 +11352,38 @@ static bool wsqi_wait_owns(const wsqi_wait *wait, const wsqi_worker *block) {
     return own != NULL;
 }
 
-/* The pool is still. Is a task of the awaited group in the middle of its run, in a worker's block
- * or in a helper's? (Then the group may still end.) A task on the stack of the waiting thread does
- * not count, because it cannot go on before the wait returns. The frames may be read: all threads
- * on duty sleep, and guests and helpers change the frames of their blocks only while on duty. */
+/* Is one of these frames that of a task of the group? */
+static bool wsqi_frames_show(const wsqi_frame *frame, const wsq_group *group) {
+    for (; frame != NULL; frame = frame->outer)
+        if (frame->group == group) return true;
+    return false;
+}
+
+/* The pool is still. Is a task of the awaited group in the middle of its run or its cleanup, in the
+ * block of a worker or helper, or in a sweep? (Then the group may still end.) A task on the stack
+ * of the waiting thread does not count, because it cannot go on before the wait returns. The frames
+ * may be read: all threads on duty sleep, and guests and helpers change the frames of their blocks
+ * only while on duty. */
 static bool wsqi_group_runs(const wsqi_wait *wait) {
     const wsq_pool *pool = wait->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    if (!wait->sweeps && wsqi_frames_show(pool->duty.frame, wait->group)) return true;
     for (unsigned i = 0; i < count; i++) {
         const wsqi_worker *block = wsqi_nth(pool, made, i);
         if (wsqi_wait_owns(wait, block)) continue;
-        for (const wsqi_frame *frame = &block->frame; frame != NULL; frame = frame->outer)
-            if (frame->group == wait->group) return true;
+        if (wsqi_frames_show(&block->frame, wait->group)) return true;
     }
     return false;
 }
 
 /* The pool is still. Will the awaited task or group never end? A task in the middle of its run is
- * in a wait, and may end after that wait. A task that is pending or held will not run. */
+ * in a wait, and may end after that wait. So may one that was woken: it is in its cleanup, because
+ * nothing is queued. Other tasks that are pending, and those that are held, will not run. */
 static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
+    if (wsqi_task_is(state, WSQI_TASK_PENDING) && (state & WSQI_TASK_NOTIFIED) != 0) return false;
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
@@ -11430,6 +11516,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_check_still(pool, true);
         /* P5: what tasks did is visible. Pairs with P6. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
+        (void)wsqi_wait_block(wait, NULL); /* the wait of a cleanup may have taken permits */
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
@@ -11445,16 +11532,22 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS WSQ_FOREVER
 #endif
 
-/* Does the pool wait for a thread outside? It does if all threads of the pool sleep, no helper or
- * guest runs a task or job, and no timer is set. Then nothing happens unless a thread outside
- * acts. */
+/* Does the pool wait for a thread outside? It does if all threads of the pool sleep, but not in its
+ * driver, no helper or guest runs a task or job, and no timer is set. Then nothing happens unless a
+ * thread outside acts. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
     /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
     if (wsqi_load_hint(&pool->duty.threads) > started) return false;
-    for (unsigned i = 0; i < started && !pool->config.caller_runs; i++)
-        if (i >= made || wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP)
+    for (unsigned i = 0; i < started; i++) {
+        wsqi_worker *worker = i < made ? wsqi_block(pool, i) : NULL;
+        /* In a caller_runs pool the working thread sleeps as worker 0. */
+        bool used = !pool->config.caller_runs ||
+                    (i == 0 && wsqi_load_hint(&pool->pump) != WSQI_PUMP_FREE);
+        if (worker != NULL && (!used || !wsqi_has_thread(worker))) continue;
+        if (worker == NULL || wsqi_load_hint(&worker->parker.token) != WSQI_TOKEN_ASLEEP)
             return false;
+    }
     return wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER;
 }
 

@@ -433,7 +433,9 @@ template <class T> class future {
     // Waits as wait does, but at most for this time. False: the time was up first.
     template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
         need_state();
-        return wsq_task_wait_for(state_, detail::to_ns(time)) != WSQ_ERR_TIMEOUT;
+        wsq_result result = ready() ? WSQ_OK : wsq_task_wait_for(state_, detail::to_ns(time));
+        if (!ready() && result != WSQ_ERR_TIMEOUT) throw error(result);
+        return ready();
     }
     // Waits, and returns the value, or throws the exception that was thrown instead.
     T get() {

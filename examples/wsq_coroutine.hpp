@@ -366,7 +366,8 @@ template <class T> detached run_and_tell(task<T> root, answer<T> to) {
     }
 }
 // For a thread outside: starts it in the pool, and waits until it is over. (If the pool is shut down by
-// WSQ_CANCEL while the coroutine sleeps or waits, this call waits for its wake.)
+// WSQ_CANCEL while the coroutine waits, this call waits for its wake. If the coroutine is in a
+// sleep_for, there is none: end such a pool with WSQ_DRAIN.)
 template <class T> T run(wsq_pool *pool, task<T> root) {
     std::promise<T> promise;
     std::future<T> future = promise.get_future();

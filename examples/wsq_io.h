@@ -239,7 +239,7 @@ static void wsq_io_dispatch(wsq_pool *pool, void *user) {
 static void wsq_io_came(wsq_io *self, int fd, bool closed) {
     wsq_io_slot *slot = closed ? wsq_io_at(self, fd, false) : NULL;
     if (slot != NULL) atomic_store(&slot->what, (uintptr_t)1);
-    self->ready[self->count++] = fd;
+    if (self->count < WSQ_IO_EVENTS) self->ready[self->count++] = fd; /* else the pool is over */
 }
 #endif
 

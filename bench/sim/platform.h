@@ -42,12 +42,17 @@ static inline void wsqi_parking_wake(wsqi_parking *parking, wsqi_a32 *word, bool
     SIM_EVENT_END();
 }
 
+/* A test's: does the start of a thread for this block fail? NULL: none does. */
+static bool (*sim_start_fails)(const void *block);
+
 static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                                      size_t stack_size, const char *name) {
     (void)stack_size;
     (void)name;
     SIM_EVENT();
-    *thread = sim_thread(fn, arg);
+    bool fails = sim_start_fails != NULL && sim_start_fails(arg);
+    if (fails) sim_kernel(sim.price.thread_start / 3);
+    *thread = fails ? NULL : sim_thread(fn, arg);
     SIM_EVENT_END();
     return *thread != NULL;
 }

@@ -52,7 +52,7 @@ static struct {
     device *devices; /* as the next: */
     actor *actors; /* in the machine's memory: the scheduler hashes addresses of tasks */
     unsigned wakers, stalls_left, extras, inside;
-    uint64_t stall_random;
+    uint64_t stall_random, fail_random;
     bool cancels; /* a task was cancelled, and with it perhaps some that come after it */
     sim_core *lent[WATCH_POOLS * 8]; /* threads inside a pool, which leave when it is shut down */
 } play;

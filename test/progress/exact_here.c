@@ -140,7 +140,70 @@ static void priority_beside_few(void) {
 
 /* ---- one wait after the other ---- */
 
+static wsq_poll waits_for_long_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    for (int i = 0; i < 50; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(10 * MS)->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Few tasks, but long ones: what is urgent waits for two of them. */
+static void urgent_beside_long(void) {
+    for (int i = 0; i < 4; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = i / 2 == 0 ? WSQ_FIFO : WSQ_LIFO});
+        item *waits = item_make(0), *urgent = item_make(0);
+        waits->task.fn = waits_for_long_run;
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        item_spawn(pool, waits);
+        nap(15 * MS);
+        if (i % 2 == 0) wsq_task_set_priority(&urgent->task, WSQ_HIGH);
+        else wsq_task_set_worker(&urgent->task, 0);
+        item_spawn(pool, urgent);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(urgent->began < urgent->spawned + 11 * MS);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 static void *returns_soon(void *arg) { return arg; }
+
+/* ---- futures that another worker calls leave tombstones in the deque of the worker that submits them ---- */
+
+static wsq_future *offered;
+
+static wsq_poll submits_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 20 * WSQ_RING_CAPACITY; i++) {
+        CHECK_EQ(wsq_submit(wsq_pool_of(ctx), returns_soon, NULL, &offered), WSQ_OK);
+        while (offered != NULL) compute(100);
+    }
+    return WSQ_DONE;
+}
+
+static wsq_poll gets_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    for (int i = 0; i < 20 * WSQ_RING_CAPACITY; i++) {
+        while (offered == NULL) compute(100);
+        CHECK_EQ(wsq_future_get(offered, NULL), WSQ_OK);
+        offered = NULL;
+    }
+    return WSQ_DONE;
+}
+
+static void tombstones_in_a_deque(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .order = WSQ_LIFO});
+    item *submits = item_make(0), *gets = item_make(0);
+    submits->task.fn = submits_run;
+    gets->task.fn = gets_run;
+    offered = NULL;
+    item_spawn_on(pool, 0, submits);
+    item_spawn_on(pool, 1, gets);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    const wsqi_array *array = (const wsqi_array *)wsqi_load_own(&wsqi_block(pool, 0)->deque.array);
+    CHECK(array->mask < 2 * WSQ_RING_CAPACITY);
+    wsq_pool_destroy(pool);
+}
 
 static wsq_poll waits_often_run(wsq_ctx ctx, wsq_task *task) {
     wsq_pool *pool = wsq_pool_of(ctx);
@@ -520,6 +583,8 @@ int main(void) {
     IN_WORLD(timer_beside_many);
     IN_WORLD(priorities_beside_many);
     IN_WORLD(priority_beside_few);
+    IN_WORLD(urgent_beside_long);
+    IN_WORLD(tombstones_in_a_deque);
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(deeper_than_the_bound);
     IN_WORLD(helper_in_waits);

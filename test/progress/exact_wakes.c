@@ -365,10 +365,52 @@ static void order_while_standins_start(void) {
     }
 }
 
+static unsigned starts;
+
+static bool start_fails(const void *block) {
+    const wsqi_worker *self = (const wsqi_worker *)block;
+    starts += self->index >= self->pool->workers;
+    return self->index >= self->pool->workers;
+}
+
+enum { MEMBERS = 40 };
+
+static wsq_poll members_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_group group;
+    (void)task;
+    CHECK_EQ(wsq_group_init(&group, wsq_pool_of(ctx)), WSQ_OK);
+    for (int i = 0; i < MEMBERS; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(US)->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* No stand-in can be started. A wait that runs the tasks itself does not try it before each of them. */
+static void starts_that_fail(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1, .order = WSQ_SHARED});
+    item *self = item_make(0);
+    self->task.fn = members_run;
+    starts = 0;
+    sim_start_fails = start_fails;
+    uint64_t start = now();
+    item_spawn(pool, self);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(now() - start < (MEMBERS + 50) * US);
+    CHECK(starts >= 4 && starts < 10);
+    sim_start_fails = NULL;
+    item *blocks = item_make(0); /* for a thread that blocks, the pool tries it each time */
+    blocks->task.fn = queue_and_block;
+    queued_first = item_make(0);
+    item_spawn(pool, blocks);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(queued_first->began < queued_first->spawned + MS);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_wakes");
     IN_LARGE_WORLD(free_threads_first);
     IN_WORLD(order_while_standins_start);
+    IN_WORLD(starts_that_fail);
     IN_WORLD(short_tasks_wake_few);
     IN_WORLD(long_tasks_begin_soon);
     IN_LARGE_WORLD(many_long_tasks_begin_soon);

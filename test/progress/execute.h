@@ -320,7 +320,7 @@ static void pools_make(void) {
         if (play.all->driven[i]) config.driver = &driver;
         pool->workers = config.workers;
         pool->threads = config.caller_runs ? 1 : config.workers;
-        pool->few = few_threads(&config);
+        pool->few = few_threads(&config) || play.all->fails[i] != 0;
         pool->joins = pool->few || (config.spin_ns != 0 && config.spin_ns != WSQ_SPIN_OFF);
         pool->ordered = config.order != WSQ_LIFO;
         pool->in_order = pool->ordered && config.workers == 1;
@@ -340,6 +340,13 @@ static void pools_make(void) {
     }
 }
 
+static bool standin_fails(const void *block) {
+    const wsqi_worker *self = (const wsqi_worker *)block;
+    unsigned i = 0;
+    while (i < play.all->pools && pool_of(i)->pool != self->pool) i++;
+    return i < play.all->pools && below(&play.fail_random, 8) < play.all->fails[i];
+}
+
 static void play_main(void) {
     const program *all = play.all;
     sim_core *cores[THREADS];
@@ -353,7 +360,10 @@ static void play_main(void) {
         wsq_task_set_cleanup(&play.actors[i].w.task, actor_cleanup);
         play.actors[i].script = &all->nodes[i];
     }
+    sim_start_fails = NULL;
     pools_make();
+    play.fail_random = all->seed;
+    sim_start_fails = standin_fails;
     play.stall_random = all->stall_seed;
     play.stalls_left = all->stall_seed != 0 ? STALLS : 0;
     outside(watch_main, NULL);

@@ -71,6 +71,7 @@ typedef struct program {
     unsigned pools, threads;
     wsq_config configs[WATCH_POOLS];
     bool driven[WATCH_POOLS]; /* the pool has a driver */
+    unsigned fails[WATCH_POOLS]; /* of 8 starts of a stand-in so many fail */
     uint64_t stall_seed; /* 0: no stalls */
     bool drains;         /* the first thread shuts the pool down instead of waiting for it */
     node nodes[NODES];
@@ -112,7 +113,7 @@ static const struct avoidable {
     {"pend", 1u << OP_PEND}, {"slot", 1u << OP_WAKE}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
     {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0}, {"sparse", 0}, {"aim", 0},
-    {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK},
+    {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK}, {"fail", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -464,6 +465,19 @@ static void ops_print(const op *ops, int count) {
     printf("%s\n", first ? "ends" : "");
 }
 
+/* Starts fail only in pools whose programs end without stand-ins, too. */
+static void fails_make(program *all) {
+    uint64_t random = ~all->seed;
+    for (unsigned i = 0; i < all->pools; i++) {
+        wsq_config *config = &all->configs[i];
+        all->fails[i] = 0;
+        if (!few_threads(config) || config->caller_runs || config->lend_only || avoids("fail")) continue;
+        if (!one_in(&random, 3)) continue;
+        all->fails[i] = 4 + below(&random, 5);
+        if (config->max_standins == WSQ_STANDINS_OFF) config->max_standins = 1 + below(&random, 4);
+    }
+}
+
 static void config_print(unsigned i, const wsq_config *c, bool driven) {
     static const char *const orders[] = {"WSQ_FIFO", "WSQ_LIFO", "WSQ_SHARED"};
     printf("  pool %u: %u workers, %s", i, c->workers, orders[c->order]);
@@ -482,7 +496,10 @@ static bool node_spawned(const program *all, int k);
 
 static void program_print(const program *all) {
     static const char *const priorities[] = {"", ", WSQ_HIGH", ", WSQ_LOW"};
-    for (unsigned i = 0; i < all->pools; i++) config_print(i, &all->configs[i], all->driven[i]);
+    for (unsigned i = 0; i < all->pools; i++) {
+        config_print(i, &all->configs[i], all->driven[i]);
+        if (all->fails[i] != 0) printf("    of 8 starts of a stand-in %u fail\n", all->fails[i]);
+    }
     if (all->drains) printf("  at the end the pool is drained\n");
     if (all->stall_seed != 0) printf("  stalls, seed %u\n", (unsigned)all->stall_seed);
     for (unsigned i = 0; i < all->threads; i++) {

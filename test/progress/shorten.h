@@ -70,12 +70,12 @@ static bool shorten_node(program *all, int k, const char *rule) {
 
 static bool shorten_config(program *all, unsigned i, const char *rule) {
     bool any = false;
-    for (int what = 0; what < 10; what++) {
+    for (int what = 0; what < 11; what++) {
         program next = *all;
         wsq_config *config = &next.configs[i];
         switch (what) {
         case 0: config->order = WSQ_FIFO; break;
-        case 1: config->max_standins = 0; break;
+        case 1: config->max_standins = next.fails[i] != 0 ? config->max_standins : 0; break;
         case 2: config->lend_only = config->caller_runs = false; break;
         case 3: config->spin_ns = 0; break;
         case 4: config->min_interval = config->max_interval = 0; break;
@@ -83,6 +83,7 @@ static bool shorten_config(program *all, unsigned i, const char *rule) {
         case 6: config->workers = 1; break;
         case 7: config->workers = config->workers > 2 ? 2 : config->workers; break;
         case 8: next.driven[i] = false; break;
+        case 9: next.fails[i] = 0; break;
         default: config->seed = 1; break;
         }
         any = shorter(all, &next, rule) || any;

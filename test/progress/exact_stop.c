@@ -1,0 +1,350 @@
+/* What a cancelling shutdown does with cleanups that wait, with tasks that come late, and with a driver. In virtual
+ * time. */
+#include "exact.h"
+
+static wsq_pool *pool;
+static item *waits_for; /* what a cleanup waits for */
+static uint64_t in_cleanup, cleaned; /* when it began and ended; 0: not yet */
+static wsq_result waited;
+
+static item *pending(void) {
+    item *self = item_make(0);
+    self->pends = true;
+    return self;
+}
+
+static wsq_poll slow_cleanup(wsq_task *task) {
+    (void)task;
+    nap(500 * US);
+    return WSQ_DONE;
+}
+
+static wsq_poll waiting_cleanup(wsq_task *task) {
+    (void)task;
+    in_cleanup = now();
+    waited = wsq_task_wait(&waits_for->task);
+    nap(100 * US);
+    cleaned = now();
+    return WSQ_DONE;
+}
+
+static void cancel(void *arg) { CHECK_EQ(wsq_pool_shutdown((wsq_pool *)arg, WSQ_CANCEL), WSQ_OK); }
+static void wake(void *arg) { item_wake((item *)arg); }
+
+static void wake_and_wait(void *arg) {
+    item_wake((item *)arg);
+    CHECK_EQ(wsq_task_wait(&((item *)arg)->task), WSQ_ERR_CANCELLED);
+}
+
+static void begin(const wsq_config *config) {
+    in_cleanup = cleaned = 0;
+    waited = WSQ_OK;
+    pool = pool_make(config);
+    waits_for = pending();
+    item_spawn(pool, waits_for);
+}
+
+/* The waiting item may not be in use when its pool is gone. */
+static void end(void) {
+    item_wake(waits_for);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- tasks that are woken when the pool is over ---- */
+
+/* One thread outside cancels a task. Meanwhile a second one wakes another task, and waits for it: it runs the cleanup. */
+static void helper_in_a_pool_that_is_over(void) {
+    begin(&(wsq_config){.workers = 1});
+    item *first = pending(), *second = pending();
+    wsq_task_set_cleanup(&first->task, slow_cleanup);
+    wsq_task_set_cleanup(&second->task, waiting_cleanup);
+    item_spawn(pool, first);
+    item_spawn(pool, second);
+    nap(MS);
+    cancel(pool);
+    sim_core *one = outside(wake, first);
+    nap(100 * US);
+    sim_core *two = outside(wake_and_wait, second);
+    sim_join(one);
+    sim_join(two);
+    CHECK_EQ(waited, WSQ_ERR_CANCELLED);
+    CHECK(cleaned != 0);
+    end();
+}
+
+/* When the pool is over, its worker is late: it is stalled at one of its accesses. Meanwhile a task is woken. */
+static uint64_t worker_is_late(uint64_t access) {
+    begin(&(wsq_config){.workers = 1});
+    item *first = pending(), *second = pending();
+    wsq_task_set_cleanup(&first->task, slow_cleanup);
+    wsq_task_set_cleanup(&second->task, waiting_cleanup);
+    item_spawn(pool, first);
+    item_spawn(pool, second);
+    nap(MS);
+    sim_stall.only = 1; /* the worker's core */
+    sim_stall.ns = 300 * US;
+    sim_stall.left = access;
+    sim_core *stops = outside(cancel, pool);
+    nap(50 * US);
+    sim_core *one = outside(wake, first);
+    nap(50 * US);
+    sim_core *two = outside(wake, second);
+    sim_join(one);
+    sim_join(two);
+    sim_join(stops);
+    uint64_t left = sim_stall.left;
+    sim_stall.left = 0;
+    sim_stall.only = 0;
+    CHECK_EQ(waited, WSQ_ERR_CANCELLED);
+    CHECK(cleaned != 0);
+    end();
+    return left;
+}
+
+static void workers_are_late(void) {
+    uint64_t access = 1;
+    while (worker_is_late(access) == 0) {
+        access++;
+        sim.threads = 0;
+    }
+    CHECK(access > 20);
+}
+
+/* ---- a wait returns when the cleanup has ended, not before ---- */
+
+static bool of_group;
+
+static wsq_poll until_cancelled_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    while (!wsq_cancelled(ctx)) nap(10 * US);
+    return WSQ_DONE;
+}
+
+static wsq_poll awaits_run(wsq_ctx ctx, wsq_task *task) {
+    item *member = pending();
+    wsq_group group;
+    (void)task;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    if (of_group) wsq_task_set_group(&member->task, &group);
+    wsq_task_set_cleanup(&member->task, waiting_cleanup);
+    item_spawn_on(pool, 1, member);
+    while (!wsq_cancelled(ctx)) nap(10 * US);
+    if (!of_group) item_wake(member);
+    while (in_cleanup == 0) nap(10 * US);
+    CHECK_EQ(of_group ? wsq_group_wait(&group) : wsq_task_wait(&member->task), WSQ_ERR_CANCELLED);
+    CHECK(cleaned != 0);
+    return WSQ_DONE;
+}
+
+static void wait_during_a_cleanup(void) {
+    for (int i = 0; i < 2; i++) {
+        of_group = i == 0;
+        begin(&(wsq_config){.workers = 2});
+        item *other = item_make(0), *awaits = item_make(0);
+        other->task.fn = until_cancelled_run;
+        awaits->task.fn = awaits_run;
+        nap(MS);
+        if (of_group) item_spawn_on(pool, 1, other); /* so that the member is queued */
+        nap(MS);
+        item_spawn_on(pool, 0, awaits);
+        nap(MS);
+        cancel(pool);
+        CHECK_EQ(waited, WSQ_ERR_CANCELLED);
+        end();
+        sim.threads = 0;
+    }
+}
+
+/* ---- a lend_only pool: the thread in wsq_pool_shutdown cancels what is queued ---- */
+
+static wsq_group swept;
+static item *runs;
+
+static wsq_poll waits_for_pending_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    while (in_cleanup == 0) nap(10 * US);
+    CHECK_EQ(wsq_task_wait(&waits_for->task), WSQ_ERR_CANCELLED);
+    nap(50 * US);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_for_group_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    while (in_cleanup == 0) nap(10 * US);
+    CHECK_EQ(wsq_group_wait(&swept), WSQ_ERR_CANCELLED);
+    CHECK(cleaned != 0);
+    return WSQ_DONE;
+}
+
+static wsq_poll cleanup_awaits_a_run(wsq_task *task) {
+    (void)task;
+    in_cleanup = now();
+    CHECK_EQ(wsq_task_wait(&runs->task), WSQ_OK);
+    nap(50 * US);
+    cleaned = now();
+    return WSQ_DONE;
+}
+
+/* Not even the group of the task whose cleanup waits. */
+static wsq_poll cleanup_awaits_its_group(wsq_task *task) {
+    (void)task;
+    waited = wsq_group_wait(&swept);
+    return WSQ_DONE;
+}
+
+static void wait_for_the_own_group(void) {
+    begin(&(wsq_config){.workers = 1, .lend_only = true});
+    item *member = pending();
+    CHECK_EQ(wsq_group_init(&swept, pool), WSQ_OK);
+    wsq_task_set_group(&member->task, &swept);
+    wsq_task_set_cleanup(&member->task, cleanup_awaits_its_group);
+    item_spawn(pool, member);
+    cancel(pool);
+    CHECK_EQ(waited, WSQ_ERR_CANCELLED);
+    end();
+}
+
+static void wait_during_a_sweep(void) {
+    begin(&(wsq_config){.workers = 3, .lend_only = true});
+    sim_core *lent[2] = {outside(lend, pool), outside(lend, pool)};
+    item *awaits = item_make(0), *member = pending();
+    runs = item_make(0);
+    runs->task.fn = waits_for_pending_run;
+    awaits->task.fn = waits_for_group_run;
+    CHECK_EQ(wsq_group_init(&swept, pool), WSQ_OK);
+    wsq_task_set_group(&member->task, &swept);
+    wsq_task_set_cleanup(&member->task, cleanup_awaits_a_run);
+    nap(MS);
+    item_spawn(pool, awaits);
+    item_spawn(pool, runs);
+    nap(MS);
+    item_spawn_on(pool, 2, member); /* no thread is lent to worker 2 */
+    cancel(pool);
+    CHECK(cleaned != 0);
+    for (int i = 0; i < 2; i++) sim_join(lent[i]);
+    end();
+}
+
+static wsq_poll queues_then_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(pool, queued_first);
+    compute(300 * US); /* meanwhile the pool begins to stop */
+    block_for(ctx, 5 * MS);
+    return WSQ_DONE;
+}
+
+/* The only lent thread blocks. A task that is woken meanwhile, or that the thread leaves behind, is cancelled. */
+static void late_tasks_in_a_lend_only_pool(void) {
+    for (int i = 0; i < 2; i++) {
+        begin(&(wsq_config){.workers = 2, .lend_only = true});
+        sim_core *lent = outside(lend, pool);
+        item *blocks = item_make(5 * MS), *late = pending();
+        blocks->task.fn = i == 0 ? blocks_run : queues_then_blocks_run;
+        queued_first = item_make(0);
+        wsq_task_set_cleanup(i == 0 ? &late->task : &queued_first->task, waiting_cleanup);
+        item_spawn(pool, late);
+        nap(MS);
+        item_spawn(pool, blocks);
+        nap(100 * US);
+        sim_core *stops = outside(cancel, pool);
+        nap(200 * US);
+        uint64_t start = now();
+        if (i == 0) item_wake(late);
+        nap(MS);
+        item_wake(waits_for); /* so that the cleanup's wait ends */
+        nap(MS);
+        CHECK(in_cleanup != 0 && in_cleanup < start + 50 * US);
+        sim_join(stops);
+        sim_join(lent);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
+/* ---- a task of another pool calls the shutdown: it gives its permit back, also after a cleanup has waited ---- */
+
+static wsq_poll stops_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    cancel(pool);
+    return WSQ_DONE;
+}
+
+static wsq_poll short_wait_cleanup(wsq_task *task) {
+    (void)task;
+    CHECK_EQ(wsq_task_wait_for(&waits_for->task, MS), WSQ_ERR_TIMEOUT);
+    return WSQ_DONE;
+}
+
+static void permit_of_a_task_that_stops_a_pool(void) {
+    wsq_pool *other = pool_make(&(wsq_config){.workers = 1});
+    begin(&(wsq_config){.workers = 2, .lend_only = true});
+    sim_core *lent = outside(lend, pool);
+    item *blocks = item_blocks(20 * MS), *queued = item_make(0), *stops = item_make(0), *late = item_make(0);
+    nap(MS);
+    item_spawn(pool, blocks);
+    nap(MS);
+    wsq_task_set_cleanup(&queued->task, short_wait_cleanup);
+    item_spawn(pool, queued);
+    stops->task.fn = stops_run;
+    item_spawn(other, stops);
+    nap(5 * MS);
+    item_spawn(other, late);
+    CHECK_EQ(wsq_task_wait_for(&late->task, 10 * SECOND), WSQ_OK);
+    CHECK(late->began < late->spawned + 50 * US);
+    CHECK_EQ(wsq_task_wait_for(&stops->task, 10 * SECOND), WSQ_OK);
+    sim_join(lent);
+    end();
+    wsq_pool_destroy(other);
+}
+
+/* ---- a driver ---- */
+
+static struct {
+    wsqi_parking parking;
+    wsqi_a32 word; /* as in exact.h */
+    unsigned undispatched, most; /* calls of `wait` with events since the last `dispatch`; the most of these */
+} ready;
+
+static bool ready_wait(uint64_t timeout_ns, void *user) {
+    (void)user;
+    if (timeout_ns != 0) wsqi_parking_wait(&ready.parking, &ready.word, 0, timeout_ns);
+    bool events = (wsqi_load_hint(&ready.word) & 2) != 0;
+    ready.undispatched += events;
+    if (ready.undispatched > ready.most) ready.most = ready.undispatched;
+    return events;
+}
+
+static void ready_dispatch(wsq_pool *from, void *user) { (void)from, (void)user, ready.undispatched = 0; }
+
+static void ready_ring(uint32_t what) {
+    (void)wsqi_or_acqrel(&ready.word, what);
+    wsqi_parking_wake(&ready.parking, &ready.word, false);
+}
+
+static void ready_interrupt(void *user) { (void)user, ready_ring(1); }
+
+/* Events come, and before a thread hears of them the pool is over. Then no thread asks for events again. */
+static void events_when_the_pool_is_over(void) {
+    static const wsq_driver driver = {ready_wait, ready_dispatch, ready_interrupt, NULL};
+    memset(&ready, 0, sizeof ready);
+    begin(&(wsq_config){.workers = 4, .driver = &driver});
+    nap(MS);
+    ready_ring(2);
+    cancel(pool);
+    CHECK_EQ(ready.most, 1);
+    end();
+}
+
+int main(void) {
+    test_begin("exact_stop");
+    IN_WORLD(helper_in_a_pool_that_is_over);
+    IN_WORLD(workers_are_late);
+    IN_WORLD(wait_during_a_cleanup);
+    IN_WORLD(wait_for_the_own_group);
+    IN_WORLD(wait_during_a_sweep);
+    IN_WORLD(late_tasks_in_a_lend_only_pool);
+    IN_WORLD(permit_of_a_task_that_stops_a_pool);
+    IN_WORLD(events_when_the_pool_is_over);
+    return test_end();
+}
