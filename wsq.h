@@ -4361,6 +4361,7 @@ typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
     wsqi_a64 sweeper;  /* the wsqi_thread_key of that thread; 0: none */
+    wsqi_a64 stuck;    /* 1 + wsqi_finished when the pool was last found stuck; 0: never */
     wsqi_frame *frame; /* the sweeping thread's, if it has no block: the cleanups that it is in */
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
@@ -5080,10 +5081,20 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
+/* Is the pool stuck, and was it not at the last call of this function that returned true? (If no
+ * task has ended since, the waiting threads know of it. In a caller_runs pool the thread that looks
+ * here waits itself: without this rule it would call itself again and again.) */
+static bool wsqi_stuck_now(wsq_pool *pool) {
+    if (!wsqi_stuck(pool)) return false;
+    uint64_t mark = wsqi_finished(pool) + 1, former = wsqi_load_hint(&pool->duty.stuck);
+    wsqi_store_hint(&pool->duty.stuck, mark);
+    return mark != former;
+}
+
 /* Calls the threads in wsq_pool_wait if no task can run any more. The caller has passed a full
  * barrier (W4). */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck(pool)))
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck_now(pool)))
         wsqi_call(pool, pool);
 }
 

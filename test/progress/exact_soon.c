@@ -449,55 +449,6 @@ static void lent_thread_leaves(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- shutdowns ---- */
-
-static void asks_for_long(void *pool) {
-    item *asked = item_make(30 * SECOND);
-    item_spawn(pool, asked);
-    CHECK_EQ(wsq_task_wait(&asked->task), WSQ_OK);
-}
-
-/* A drain waits for a task whose predecessor is in another pool, and for longer than the second after which
- * wsq_pool_wait gives up. It prints once that nothing happens, unless a timer is set, or a thread outside helps. */
-static void drain_waits(bool timer, bool helper) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2}), *other = pool_make(&(wsq_config){.workers = 1});
-    item *first = item_make(20 * SECOND), *follows = item_make(US), *timed = item_make(0);
-    wsq_edge edge;
-    char line[200];
-    unsigned said = 0;
-    FILE *file = tmpfile();
-    int standard_error = dup(2);
-    if (file == NULL) sim_fail("no file");
-    if (timer) item_set_timer(pool, timed, 50 * SECOND);
-    if (helper) outside(asks_for_long, pool);
-    nap(MS);
-    CHECK_EQ(wsqi_load_hint(&pool->duty.threads), helper ? 3 : 2);
-    CHECK_EQ(wsq_task_after(&follows->task, &first->task, &edge), WSQ_OK);
-    item_spawn(pool, follows);
-    item_spawn(other, first);
-    fflush(stderr);
-    dup2(fileno(file), 2);
-    wsq_result result = wsq_pool_shutdown(pool, WSQ_DRAIN);
-    fflush(stderr);
-    dup2(standard_error, 2);
-    close(standard_error);
-    CHECK_EQ(result, WSQ_OK);
-    rewind(file);
-    while (fgets(line, sizeof line, file) != NULL) said += strstr(line, "a shutdown waits") != NULL;
-    fclose(file);
-    CHECK_EQ(said, WSQI_PATIENCE_NS != WSQ_FOREVER && !timer && !helper);
-    CHECK(follows->ended > first->ended && first->ended != 0);
-    wsq_pool_destroy(pool);
-    wsq_pool_destroy(other);
-}
-
-static void drain_waits_for_another_pool(void) {
-    for (int kind = 0; kind < 3; kind++) {
-        drain_waits(kind == 1, kind == 2);
-        sim.threads = 0; /* the next pools have these cores again */
-    }
-}
-
 static unsigned cleaned;
 
 static wsq_poll clean(wsq_task *task) {
@@ -687,7 +638,6 @@ int main(void) {
     IN_WORLD(few_elements);
     IN_WORLD(end_without_a_permit);
     IN_WORLD(lent_thread_leaves);
-    IN_WORLD(drain_waits_for_another_pool);
     IN_WORLD(cancelled_without_threads);
     IN_WORLD(pipelines);
     IN_WORLD(due_as_a_permit_goes_to_sleep);

@@ -1,5 +1,5 @@
-/* What a cancelling shutdown does with cleanups that wait, with tasks that come late, and with a driver. In virtual
- * time. */
+/* What a cancelling shutdown does with cleanups that wait, with tasks that come late, and with a driver; and when a
+ * drain says that it waits. In virtual time. */
 #include "exact.h"
 
 static wsq_pool *pool;
@@ -298,6 +298,69 @@ static void permit_of_a_task_that_stops_a_pool(void) {
     wsq_pool_destroy(other);
 }
 
+/* ---- a drain that waits for long says so, if nothing happens in its pool ---- */
+
+static void asks_for_long(void *from) {
+    item *asked = item_make(10 * SECOND);
+    item_spawn((wsq_pool *)from, asked);
+    CHECK_EQ(wsq_task_wait(&asked->task), WSQ_OK);
+}
+
+static void waits_for_long(void *from) {
+    while (wsq_pool_wait((wsq_pool *)from) != WSQ_OK) {} /* the pool is stuck for some seconds */
+}
+
+/* How often the shutdown prints something. */
+static unsigned drain_says(wsq_pool *from) {
+    char line[200];
+    unsigned said = 0;
+    FILE *file = tmpfile();
+    int standard_error = dup(2);
+    if (file == NULL) sim_fail("no file");
+    fflush(stderr);
+    dup2(fileno(file), 2);
+    wsq_result result = wsq_pool_shutdown(from, WSQ_DRAIN);
+    fflush(stderr);
+    dup2(standard_error, 2);
+    close(standard_error);
+    CHECK_EQ(result, WSQ_OK);
+    rewind(file);
+    while (fgets(line, sizeof line, file) != NULL) said += strstr(line, "a shutdown waits") != NULL;
+    fclose(file);
+    return said;
+}
+
+/* A drain waits for a task whose predecessor is in another pool, and for longer than the second after which
+ * wsq_pool_wait gives up. It says so once, but not if a timer is set, a thread outside helps, or works for the pool. */
+static void drain_waits_for_another_pool(void) {
+    enum { PLAIN, TIMER, HELPER, LENT, CALLER, CALLER_SLEEPS, CALLER_WORKS, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        wsq_config config = {.workers = 2, .lend_only = kind == LENT, .caller_runs = kind >= CALLER};
+        wsq_pool *other = pool_make(&(wsq_config){.workers = 1});
+        item *first = item_make(8 * SECOND), *follows = item_make(US), *timed = item_make(0);
+        sim_core *inside = NULL;
+        wsq_edge edge;
+        pool = pool_make(&config);
+        if (kind == TIMER) item_set_timer(pool, timed, 50 * SECOND);
+        if (kind == HELPER) inside = outside(asks_for_long, pool);
+        if (kind == LENT) inside = outside(lend, pool); /* nobody is lent to the other worker */
+        if (kind == CALLER_WORKS) item_spawn(pool, item_make(10 * SECOND));
+        nap(MS);
+        CHECK_EQ(wsq_task_after(&follows->task, &first->task, &edge), WSQ_OK);
+        item_spawn(pool, follows);
+        item_spawn(other, first);
+        if (kind > CALLER) inside = outside(waits_for_long, pool);
+        nap(MS);
+        bool quiet = kind == TIMER || kind == HELPER || kind == CALLER_WORKS;
+        CHECK_EQ(drain_says(pool), WSQI_PATIENCE_NS != WSQ_FOREVER && !quiet);
+        CHECK(follows->ended > first->ended && first->ended != 0);
+        if (inside != NULL) sim_join(inside);
+        wsq_pool_destroy(pool);
+        wsq_pool_destroy(other);
+        sim.threads = 0; /* the next pools have these cores again */
+    }
+}
+
 /* ---- a driver ---- */
 
 static struct {
@@ -346,5 +409,6 @@ int main(void) {
     IN_WORLD(late_tasks_in_a_lend_only_pool);
     IN_WORLD(permit_of_a_task_that_stops_a_pool);
     IN_WORLD(events_when_the_pool_is_over);
+    IN_WORLD(drain_waits_for_another_pool);
     return test_end();
 }
