@@ -398,11 +398,10 @@
  * spawns, wakes, waits or sets a timer. `dispatch` should be short: until it returns, the pool may
  * wake no thread, neither for the tasks that it queues nor for others. It waits for nothing: a wait
  * for a group or a future of this pool returns WSQ_ERR_INVALID there, and so does a wait for a task
- * that is not done. The
- * tasks that `dispatch` wakes are queued in the order of the wakes, as if they were spawned.
- * `dispatch` must not take a lock that a task holds while it spawns or wakes. `interrupt` is called
- * inside wsq_spawn and other calls of wsq: it calls nothing of wsq, and takes no lock that a thread
- * holds while it calls wsq.
+ * that is not done. The tasks that `dispatch` wakes are queued in the order of the wakes, as if
+ * they were spawned. `dispatch` must not take a lock that a task holds while it spawns or wakes.
+ * `interrupt` is called inside wsq_spawn and other calls of wsq: it calls nothing of wsq, and takes
+ * no lock that a thread holds while it calls wsq.
  *
  * An idle thread hears of an event immediately. But while the thread that heard of the last event
  * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
@@ -482,12 +481,11 @@
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
  * and wsq_block_end. Then another thread takes the permit, as in a wait: an idle one, or a
  * stand-in. So more tasks than `workers` can block at the same time, and `workers` does not limit
- * them; recipes/limit.c does. If no stand-in is left, or the system
- * refuses to start a thread, the pool works with one thread less. (It tries again when the next
- * thread blocks, or more tasks are queued.) Without
- * the two calls, the worker is blocked with its permit, and its queued tasks wait until others
- * steal them. A function of wsq_go or wsq_submit gets no ctx. If it blocks, let it call wsq_run,
- * whose function gets a ctx (any number of these may block), or spawn a task instead.
+ * them; recipes/limit.c does. If no stand-in is left, or the system refuses to start a thread, the
+ * pool works with one thread less. (It tries again when the next thread blocks, or more tasks are
+ * queued.) Without the two calls, the worker is blocked with its permit, and its queued tasks wait
+ * until others steal them. A function of wsq_go or wsq_submit gets no ctx. If it blocks, let it
+ * call wsq_run, whose function gets a ctx (any number of these may block), or spawn a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep. Where a stand-in
@@ -4361,7 +4359,7 @@ typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
     wsqi_a64 sweeper;  /* the wsqi_thread_key of that thread; 0: none */
-    wsqi_a64 stuck;    /* 1 + wsqi_finished when the pool was last found stuck; 0: never */
+    wsqi_a64 stuck;    /* the mark of wsqi_stuck_now when the pool was last found stuck; 0: never */
     wsqi_frame *frame; /* the sweeping thread's, if it has no block: the cleanups that it is in */
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
@@ -4373,7 +4371,7 @@ typedef struct wsqi_made {
     wsqi_a32 guests;  /* blocks of guests */
     wsqi_a32 started; /* stand-ins whose thread exists or is being made */
     wsqi_a32 coming;  /* new stand-ins that S does not count yet */
-    wsqi_a32 failed;  /* how many starts of stand-ins in a row failed, or were not tried for that */
+    wsqi_a32 failed;  /* how many starts in a row have failed, or were left out for that reason */
     wsqi_a32 relied;  /* 1: a thread has left work to others' starts. Any thread writes it */
 } wsqi_made;
 
@@ -5081,12 +5079,13 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Is the pool stuck, and was it not at the last call of this function that returned true? (If no
- * task has ended since, the waiting threads know of it. In a caller_runs pool the thread that looks
- * here waits itself: without this rule it would call itself again and again.) */
+/* Is the pool stuck, and do the waiting threads not know of it? They know if no task has ended or
+ * become held since the pool was last found stuck. (In a caller_runs pool the thread that looks
+ * here mostly waits itself. Without this rule it would call itself again and again.) */
 static bool wsqi_stuck_now(wsq_pool *pool) {
     if (!wsqi_stuck(pool)) return false;
-    uint64_t mark = wsqi_finished(pool) + 1, former = wsqi_load_hint(&pool->duty.stuck);
+    uint64_t mark = wsqi_finished(pool) + (wsqi_load_hint(&pool->held) << 40);
+    uint64_t former = wsqi_load_hint(&pool->duty.stuck);
     wsqi_store_hint(&pool->duty.stuck, mark);
     return mark != former;
 }

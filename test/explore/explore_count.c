@@ -86,6 +86,28 @@ static void stuck_is_told(void) {
     end(2);
 }
 
+static void spawns_held(void *arg) { explore_check(wsq_spawn(pool, &((item *)arg)->task) == WSQ_OK); }
+
+/* The waiting thread may look while another task is about to be held: then it hears of that, too. */
+static void stuck_again_is_told(void) {
+    static wsq_edge edges[2];
+    begin(1, plain);
+    for (int i = 1; i < 4; i += 2) {
+        items[i].step = at_once;
+        explore_check(wsq_task_after(&items[i].task, &items[i - 1].task, &edges[i / 2]) == WSQ_OK);
+    }
+    explore_fiber *one = explore_start(spawns_held, &items[1]), *two = explore_start(spawns_held, &items[3]);
+    wsq_result result = wsq_pool_wait(pool);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_INVALID);
+    explore_join_one(one);
+    explore_join_one(two);
+    spawn(0, at_once);
+    spawn(2, at_once);
+    wait_for(1);
+    wait_for(3);
+    end(4);
+}
+
 static uint64_t last_run;
 
 static wsq_poll dated(item *it) {
@@ -423,6 +445,7 @@ int main(void) {
     explore_random("more: one is pending", one_is_pending, 3500);
     explore_random("more: the cancelled are done", cancelled_is_done, 3500);
     explore_random("more: stuck is told", stuck_is_told, 3000);
+    explore_random("more: stuck again is told", stuck_again_is_told, 8000);
     explore_random("more: stuck for long", stuck_for_long, 3000);
     explore_random("compose: statistics meanwhile", stats_meanwhile, 2000);
     explore_random("dry: a wait beside a run", wait_beside_a_run, 8000);
