@@ -4436,7 +4436,7 @@ struct wsq_pool {
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
-    wsqi_bitmaps bits;
+    wsqi_bitmaps bitmap;
     wsq_config config; /* wsq_pool_create's argument, with the defaults filled in */
     wsq_allocator allocator;
     wsq_hooks hooks;
@@ -5212,7 +5212,7 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 /* Is the worker's bit in `sleepers` set? If not, the worker woke itself, or is being woken. */
 static bool wsqi_asleep(wsqi_worker *self) {
     /* A hint suffices: a thread that clears this bit then gives the token, which ends the sleep. */
-    return (wsqi_load_hint(&self->pool->bits.sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+    return (wsqi_load_hint(&self->pool->bitmap.sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
@@ -5259,8 +5259,8 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
     uint32_t poller = wsqi_load_hint(&pool->watch.poller);
     for (;;) {
         unsigned best = WSQI_ANYWHERE, index = 0;
-        for (unsigned w = 0; w < pool->bits.words && best != 0; w++) {
-            uint64_t nested = wsqi_load_hint(&pool->bits.nested[w]);
+        for (unsigned w = 0; w < pool->bitmap.words && best != 0; w++) {
+            uint64_t nested = wsqi_load_hint(&pool->bitmap.nested[w]);
             uint64_t mask = wsqi_load_hint(&bitmap[w]);
             for (; mask != 0 && best != 0; mask &= mask - 1) {
                 unsigned one = w * 64 + wsqi_lowest_bit(mask);
@@ -5290,7 +5290,7 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from
     const wsqi_worker *around = pool->places.matter ? self : NULL;
     int index;
     if (lead == NULL) lead = self;
-    while ((index = wsqi_bitmap_claim(pool, pool->bits.sleepers, around)) < 0) wsqi_pause();
+    while ((index = wsqi_bitmap_claim(pool, pool->bitmap.sleepers, around)) < 0) wsqi_pause();
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
@@ -5332,9 +5332,9 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first);
 static void wsqi_thread_want(wsq_pool *pool);
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
-    for (unsigned w = 0; w < pool->bits.words; w++) {
+    for (unsigned w = 0; w < pool->bitmap.words; w++) {
         /* Relaxed: the caller's full barrier orders it. */
-        if (wsqi_load_rlx(&pool->bits.joiners[w]) != 0) return true;
+        if (wsqi_load_rlx(&pool->bitmap.joiners[w]) != 0) return true;
     }
     return false;
 }
@@ -5360,9 +5360,9 @@ static void wsqi_joiner_ask_all(wsq_pool *pool) {
     /* I6: either this thread sees a joiner's bit, and calls the joiner, or the joiner sees that
      * JOINED is gone. Then the joiner sets JOINED again, and its own look finds the queued task. */
     wsqi_fence_rmw();
-    for (unsigned w = 0; w < pool->bits.words; w++) {
+    for (unsigned w = 0; w < pool->bitmap.words; w++) {
         /* I3: this thread sees what each joiner did before it set its bit. Pairs with I5. */
-        uint64_t mask = wsqi_and_acqrel(&pool->bits.joiners[w], 0);
+        uint64_t mask = wsqi_and_acqrel(&pool->bitmap.joiners[w], 0);
         for (; mask != 0; mask &= mask - 1)
             wsqi_call(pool, wsqi_block(pool, w * 64 + wsqi_lowest_bit(mask)));
     }
@@ -5374,7 +5374,7 @@ static void wsqi_joiner_ask_all(wsq_pool *pool) {
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
-    int index = wsqi_bitmap_claim(pool, pool->bits.joiners, NULL);
+    int index = wsqi_bitmap_claim(pool, pool->bitmap.joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     else wsqi_joiner_ask_all(pool);
 }
@@ -5578,7 +5578,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * searcher finds the jobs, or wakes others later. */
     s = wsqi_load_rlx(&pool->permits);
     if (wsqi_searching(s) != 0) return;
-    int index = wsqi_bitmap_claim(pool, pool->bits.joiners, NULL);
+    int index = wsqi_bitmap_claim(pool, pool->bitmap.joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
@@ -6024,6 +6024,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
  * another idle thread; if the owner took none, it puts one idle thread back. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    uint64_t own = wsqi_bit(self);
     uint64_t s = wsqi_load_hint(&pool->permits), next;
     bool permit;
     do {
@@ -6033,7 +6034,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         /* Relaxed: I5 below, which clears this thread's bit, orders it. Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
     /* I5: either this thread clears the bit, or a thread that wakes this one does (I3). */
-    if (wsqi_and_acqrel(&pool->bits.sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) {
+    if (wsqi_and_acqrel(&pool->bitmap.sleepers[self->index / 64], ~own) & own) {
         self->permit = self->searching = permit;
     } else if (permit) {
         wsqi_wake_one(pool, NULL, 0);
@@ -6174,9 +6175,9 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
-    if (wait != NULL) wsqi_add_hint(&pool->bits.nested[self->index / 64], wsqi_bit(self));
+    if (wait != NULL) wsqi_add_hint(&pool->bitmap.nested[self->index / 64], wsqi_bit(self));
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
-    wsqi_or_acqrel(&pool->bits.sleepers[self->index / 64], wsqi_bit(self));
+    wsqi_or_acqrel(&pool->bitmap.sleepers[self->index / 64], wsqi_bit(self));
     /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or this thread's looks
      * below see the work or the full slot. P6: a shutdown sees what this sleeper queued. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
@@ -6220,7 +6221,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* Another thread may have to watch now. (A searcher checks that later, in wsqi_search_end.) */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait == NULL) return;
-    wsqi_add_hint(&pool->bits.nested[self->index / 64], 0u - wsqi_bit(self)); /* clears the bit */
+    wsqi_add_hint(&pool->bitmap.nested[self->index / 64], 0u - wsqi_bit(self)); /* clears the bit */
     wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
 }
 
@@ -8293,7 +8294,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
             wsqi_worker *victim = wsqi_nth(pool, made, n);
             /* One read serves 64 victims: all workers write to the bitmap, so reads are slow. */
             if (word != victim->index / 64)
-                asleep = wsqi_load_hint(&pool->bits.sleepers[word = victim->index / 64]);
+                asleep = wsqi_load_hint(&pool->bitmap.sleepers[word = victim->index / 64]);
             bool sleeps = (asleep & wsqi_bit(victim)) != 0;
             if (victim == self || (sleeps && !all)) continue;
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
@@ -10436,7 +10437,7 @@ static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
  * thread did not sleep: the earlier call is not answered yet. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
-    wsqi_a64 *word = &pool->bits.joiners[self->index / 64];
+    wsqi_a64 *word = &pool->bitmap.joiners[self->index / 64];
     uint32_t done = WSQI_JOB_PUBLIC;
     bool guest = self->use == WSQI_USE_GUEST;
     wsqi_wait wait;
@@ -11188,8 +11189,8 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t mask = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     if (!wsqi_has_thread(worker)) return "has no thread";
-    if (wsqi_load_hint(&pool->bits.joiners[word]) & mask) return "asleep in a join";
-    if (wsqi_load_hint(&pool->bits.sleepers[word]) & mask) return "asleep";
+    if (wsqi_load_hint(&pool->bitmap.joiners[word]) & mask) return "asleep in a join";
+    if (wsqi_load_hint(&pool->bitmap.sleepers[word]) & mask) return "asleep";
     if (wsqi_load_hint(&worker->parker.token) >= WSQI_TOKEN_ASLEEP) return "asleep in a wait";
     return "awake";
 }
@@ -11552,9 +11553,9 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     for (unsigned i = 0; i < started; i++) {
         wsqi_worker *worker = i < made ? wsqi_block(pool, i) : NULL;
         /* In a caller_runs pool the working thread sleeps as worker 0. */
-        bool used = !pool->config.caller_runs ||
-                    (i == 0 && wsqi_load_hint(&pool->pump) != WSQI_PUMP_FREE);
-        if (worker != NULL && (!used || !wsqi_has_thread(worker))) continue;
+        bool works = !pool->config.caller_runs ||
+                     (i == 0 && wsqi_load_hint(&pool->pump) != WSQI_PUMP_FREE);
+        if (worker != NULL && (!works || !wsqi_has_thread(worker))) continue;
         if (worker == NULL || wsqi_load_hint(&worker->parker.token) != WSQI_TOKEN_ASLEEP)
             return false;
     }
@@ -11701,7 +11702,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
     wsqi_blocks_give(allocator, pool->table[0], pool->workers * (size_t)WSQ_BLOCK_SIZE);
     wsqi_store_stat(&pool->alive, 0u);
-    wsqi_release(allocator, pool, wsqi_pool_bytes(wsqi_blocks(pool), pool->bits.words));
+    wsqi_release(allocator, pool, wsqi_pool_bytes(wsqi_blocks(pool), pool->bitmap.words));
 }
 
 /* Makes a pool that has no workers yet. wsqi_pool_free can free it. NULL: no memory. */
@@ -11725,11 +11726,11 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     if (config->driver != NULL) pool->driver = *config->driver;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
-    pool->bits.words = words;
-    pool->bits.sleepers = (wsqi_a64 *)(void *)(pool + 1);
-    pool->bits.joiners = pool->bits.sleepers + words;
-    pool->bits.nested = pool->bits.joiners + words;
-    wsqi_list *listing = (wsqi_list *)(void *)(pool->bits.nested + words);
+    pool->bitmap.words = words;
+    pool->bitmap.sleepers = (wsqi_a64 *)(void *)(pool + 1);
+    pool->bitmap.joiners = pool->bitmap.sleepers + words;
+    pool->bitmap.nested = pool->bitmap.joiners + words;
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.nested + words);
     if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
     pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);

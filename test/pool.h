@@ -44,8 +44,8 @@ static inline void pool_rest(wsq_pool *pool) {
         s = wsqi_load_acq(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
     } while (wsqi_load_acq(&pool->made.coming) != 0 || wsqi_sleeping(s) != pool->workers ||
              s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
-    CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), wsqi_idle(s));
-    CHECK_EQ(pool_bits(pool->bits.joiners, pool->bits.words), 0);
+    CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), wsqi_idle(s));
+    CHECK_EQ(pool_bits(pool->bitmap.joiners, pool->bitmap.words), 0);
     CHECK_EQ(pool_leases(pool), 0);
     CHECK_EQ(wsqi_load_acq(&pool->waiters), 0);
     const char *left = pool_left(pool);

@@ -475,7 +475,7 @@ static void after_a_task_without_group(void) {
 
 /* ---- two joins, one of which has the permit ---- */
 
-static unsigned joining(unsigned count) { return pool_bits(here->bits.joiners, here->bits.words) >= count; }
+static unsigned joining(unsigned count) { return pool_bits(here->bitmap.joiners, here->bitmap.words) >= count; }
 
 typedef struct stage_job {
     wsq_job job;

@@ -455,13 +455,13 @@ static void out_of_a_lane(void) {
     for (int i = 1; i < 7; i++) CHECK(wsqi_take_awaited(pool, of(i), NULL) == of(i));
     pool->workers = 2;
     for (int left = 1; left >= 0; left--) { /* it wakes another one for what it leaves */
-        wsqi_or_sc(&pool->bits.sleepers[0], wsqi_bit(sleeper));
+        wsqi_or_sc(&pool->bitmap.sleepers[0], wsqi_bit(sleeper));
         wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
         CHECK(wsqi_take_awaited(pool, of(left ? 8 : 10), NULL) == of(left ? 8 : 10));
         CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), left ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
     }
     wsqi_store_sc(&pool->permits, (uint64_t)0);
-    wsqi_store_sc(&pool->bits.sleepers[0], (uint64_t)0);
+    wsqi_store_sc(&pool->bitmap.sleepers[0], (uint64_t)0);
     for (int i = 0; i < FEW; i++) wsqi_chain_push(&lane->incoming, of(i), of(i));
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     pool_end(pool);
@@ -477,13 +477,13 @@ static void newest_of_a_lane(void) {
     for (int older = 0; older <= 3; older += 3) {
         for (int i = 0; i <= older; i++) CHECK_EQ(wsq_spawn(pool, of(i)), WSQ_OK);
         wsqi_store_sc(&lane->lock, 1u);
-        wsqi_or_sc(&pool->bits.sleepers[0], wsqi_bit(sleeper));
+        wsqi_or_sc(&pool->bitmap.sleepers[0], wsqi_bit(sleeper));
         wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
         CHECK(wsqi_take_awaited(pool, of(older), NULL) == (older ? NULL : of(0)));
         CHECK_EQ(wsqi_inject_empty(lane), older == 0);
         CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), WSQI_TOKEN_NONE); /* none has moved */
         wsqi_store_sc(&pool->permits, (uint64_t)0);
-        wsqi_store_sc(&pool->bits.sleepers[0], (uint64_t)0);
+        wsqi_store_sc(&pool->bitmap.sleepers[0], (uint64_t)0);
         wsqi_store_sc(&lane->lock, 0u);
         if (older == 0) wsqi_chain_push(&lane->incoming, of(0), of(0));
         if (older == 0) CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);

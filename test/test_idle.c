@@ -219,13 +219,13 @@ static void bits_are_claimed(void) {
     wsqi_store_sc(&pool->places.of_block[70], 1u);
     wsqi_store_sc(&pool->places.of_block[128], 2u << 16);
     for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 4; i++) set_bit(pool->bits.sleepers, (unsigned)wanted[0][i]);
+        for (int i = 0; i < 4; i++) set_bit(pool->bitmap.sleepers, (unsigned)wanted[0][i]);
         wsqi_store_sc(&pool->watch.poller, round == 2 ? WSQI_HAS_DRIVER(129u) : 0u);
         for (int i = 0; i < 4; i++) {
-            CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), 4 - i);
-            CHECK_EQ(wsqi_bitmap_claim(pool, pool->bits.sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), wanted[round][i]);
+            CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), 4 - i);
+            CHECK_EQ(wsqi_bitmap_claim(pool, pool->bitmap.sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), wanted[round][i]);
         }
-        CHECK_EQ(wsqi_bitmap_claim(pool, pool->bits.sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), -1);
+        CHECK_EQ(wsqi_bitmap_claim(pool, pool->bitmap.sleepers, round != 0 ? wsqi_block(pool, 64) : NULL), -1);
     }
     wsqi_store_sc(&pool->watch.poller, 0u);
     pool_end(pool);
@@ -241,10 +241,10 @@ static void joiners_are_asked(void) {
         (void)wsqi_wait_listen(&waits[i]);
     }
     for (int joined = 0; joined < 2; joined++) {
-        for (int i = 0; i < 4; i++) set_bit(pool->bits.joiners, blocks[i]);
+        for (int i = 0; i < 4; i++) set_bit(pool->bitmap.joiners, blocks[i]);
         set_s(pool, 0, 0, 0, joined != 0);
         wsqi_joiner_ask_all(pool);
-        CHECK_EQ(pool_bits(pool->bits.joiners, pool->bits.words), joined ? 0 : 4);
+        CHECK_EQ(pool_bits(pool->bitmap.joiners, pool->bitmap.words), joined ? 0 : 4);
         CHECK_EQ(wsqi_load_sc(&pool->permits), 0);
         for (int i = 0; i < 4; i++) {
             CHECK_EQ(wsqi_wait_called(&waits[i]), joined);
@@ -252,7 +252,7 @@ static void joiners_are_asked(void) {
         }
     }
     for (unsigned refused = 0; refused < 3; refused++) { /* a thread searches, or a permit sleeps; or nobody has one */
-        set_bit(pool->bits.joiners, 0);
+        set_bit(pool->bitmap.joiners, 0);
         set_s(pool, refused == 0, refused == 1, refused == 1, refused != 2);
         wsqi_joiner_ask(pool);
         CHECK(!wsqi_wait_called(&waits[0]));
@@ -276,17 +276,17 @@ static void wakes_itself(void) {
             bool hands_on = !own && sleeping != 0;
             self->permit = self->searching = !own;
             set_s(pool, 0, sleeping, 2, false);
-            if (own) set_bit(pool->bits.sleepers, 64);
-            set_bit(pool->bits.sleepers, 70);
+            if (own) set_bit(pool->bitmap.sleepers, 64);
+            set_bit(pool->bitmap.sleepers, 70);
             wsqi_wake_self(self);
             uint64_t s = wsqi_load_sc(&pool->permits);
             CHECK_EQ(wsqi_idle(s), own || hands_on ? 1 : 2);
             CHECK_EQ(wsqi_sleeping(s), sleeping != 0 ? sleeping - 1 : 0);
             CHECK_EQ(wsqi_searching(s), sleeping != 0);
-            CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), !hands_on);
+            CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), !hands_on);
             CHECK_EQ(wsqi_load_sc(&other->parker.token), hands_on ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
             if (own) CHECK(self->permit == (sleeping != 0) && self->searching == self->permit);
-            wsqi_store_sc(&pool->bits.sleepers[1], (uint64_t)0);
+            wsqi_store_sc(&pool->bitmap.sleepers[1], (uint64_t)0);
             set_s(pool, 0, 0, 0, false);
             self->searching = false; /* S counts no searcher, and pool_end's thread may act as this worker */
             pool_end(pool);
@@ -336,16 +336,16 @@ static void suspects(void) {
     wsq_task task;
     wsq_task_init(&task, ping_run);
     CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
-    set_bit(pool->bits.sleepers, 5);
+    set_bit(pool->bitmap.sleepers, 5);
     for (int look = 0; look < 7; look++) {
         set_s(pool, look == 1, look != 3, 1, false);
         wsqi_park_end(self);
         CHECK_EQ(self->sleep.suspicious, look != 1 && look != 3);
         CHECK_EQ(wsqi_load_stat(&self->counters.rescued), look >= 5 ? look - 4 : 0);
-        if (look == 5) CHECK_EQ(pool_bits(pool->bits.sleepers, pool->bits.words), 0);
-        set_bit(pool->bits.sleepers, 5);
+        if (look == 5) CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), 0);
+        set_bit(pool->bitmap.sleepers, 5);
     }
-    wsqi_store_sc(&pool->bits.sleepers[0], (uint64_t)0);
+    wsqi_store_sc(&pool->bitmap.sleepers[0], (uint64_t)0);
     set_s(pool, 0, 0, 0, false);
     self->searching = self->permit = self->sleep.suspicious = false;
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
@@ -424,9 +424,9 @@ static void numbers(void) {
                 wsqi_store_sc(&pool->made.coming, 0u);
             }
     set_s(pool, 0, 0, 0, false);
-    set_bit(pool->bits.joiners, 129);
+    set_bit(pool->bitmap.joiners, 129);
     CHECK(wsqi_jobs_wanted(pool));
-    (void)wsqi_bitmap_claim(pool, pool->bits.joiners, NULL);
+    (void)wsqi_bitmap_claim(pool, pool->bitmap.joiners, NULL);
     for (size_t stack = 0; stack < 80; stack++) {
         pool->config.stack_size = stack * WSQI_WAIT_BYTES;
         CHECK_EQ(wsqi_wait_depth(pool, 64), stack == 0 || stack > 64 ? 64 : stack);
@@ -445,7 +445,7 @@ static void wakes_some(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t wakes = wsqi_load_stat(&pool->wakes);
         for (unsigned k = 100; k < 110; k++) {
-            set_bit(pool->bits.sleepers, k);
+            set_bit(pool->bitmap.sleepers, k);
             wsqi_store_sc(&wsqi_block(pool, k)->woken.lead, 0u);
         }
         set_s(pool, rows[i].searching, 10, 10, false);
@@ -460,7 +460,7 @@ static void wakes_some(void) {
             uint32_t lead = wsqi_load_sc(&wsqi_block(pool, 100 + k)->woken.lead);
             CHECK_EQ(lead, k >= rows[i].woken ? 0 : k % 2 != 0 && i % 2 != 0 ? 4 : 3);
         }
-        while (wsqi_bitmap_claim(pool, pool->bits.sleepers, NULL) >= 0) {}
+        while (wsqi_bitmap_claim(pool, pool->bitmap.sleepers, NULL) >= 0) {}
     }
     set_s(pool, 0, 0, 0, false);
     pool_end(pool);

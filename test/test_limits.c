@@ -17,7 +17,7 @@ static wsq_config filled(wsq_config config) {
     CHECK_EQ(wsqi_load_acq(&pool->spin.ns), config.caller_runs ? 0 : result.spin_ns);
     CHECK_EQ(pool->workers, result.workers);
     CHECK_EQ(pool->guest_base, result.workers + result.max_standins);
-    CHECK_EQ(pool->bits.words, (pool->guest_base + 2 * WSQ_GUESTS + 63) / 64);
+    CHECK_EQ(pool->bitmap.words, (pool->guest_base + 2 * WSQ_GUESTS + 63) / 64);
     uint32_t rounds = wsqi_cpu_mask() == 1 ? 2 : WSQI_SPIN_ROUNDS;
     CHECK_EQ(pool->spin.rounds, config.caller_runs ? 1 : rounds);
     CHECK_EQ(wsqi_load_acq(&pool->permits), config.lend_only ? result.workers * WSQI_SLEEPING : wsqi_load_acq(&pool->permits));

@@ -109,8 +109,8 @@ static void near_sleepers_wake_first(void) {
     for (size_t round = 0; round < test_times(20); round++) {
         unsigned me = test_below(&random, WORKERS), last = 0, claimed = 0;
         wsqi_worker *self = wsqi_block(pool, me);
-        for (unsigned w = 0; w < WORKERS / 64; w++) wsqi_store_rlx(&pool->bits.sleepers[w], UINT64_MAX);
-        for (int index; (index = wsqi_bitmap_claim(pool, pool->bits.sleepers, self)) >= 0;) {
+        for (unsigned w = 0; w < WORKERS / 64; w++) wsqi_store_rlx(&pool->bitmap.sleepers[w], UINT64_MAX);
+        for (int index; (index = wsqi_bitmap_claim(pool, pool->bitmap.sleepers, self)) >= 0;) {
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)index);
             CHECK(distance >= last);
             last = distance;

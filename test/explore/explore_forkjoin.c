@@ -622,7 +622,7 @@ static void run_beside_task(wsq_ctx ctx, wsq_job *job) {
 static void task_beside_a_join(void) {
     wsq_config config = {.max_standins = 1};
     begin_joining(2, config, run_beside_task);
-    while (wsqi_load_rlx(&pool->bits.joiners[0]) == 0) wsqi_pause();
+    while (wsqi_load_rlx(&pool->bitmap.joiners[0]) == 0) wsqi_pause();
     spawn(1, meets);
     end(2);
 }

@@ -245,7 +245,7 @@ static void wake_beside_waking(void) {
     wsq_config config = {.caller_runs = true, .topology = explore_choose(2) ? &topology : NULL};
     begin(3, config);
     for (unsigned i = 0; i < 3; i++) wsqi_place_update(wsqi_block(pool, i));
-    wsqi_or_acqrel(&pool->bits.sleepers[0], (uint64_t)6);
+    wsqi_or_acqrel(&pool->bitmap.sleepers[0], (uint64_t)6);
     wsqi_add_sc(&pool->permits, 2 * (WSQI_IDLE + WSQI_SLEEPING));
     explore_start(wakes_itself, wsqi_block(pool, 1 + (unsigned)explore_choose(2)));
     wsqi_self_set(wsqi_block(pool, 0));
@@ -254,7 +254,7 @@ static void wake_beside_waking(void) {
     wsqi_wake_one(pool, NULL, 0);
     explore_join();
     wsqi_self_set(NULL);
-    explore_check(pool->permits.v == 2 * WSQI_SEARCHING && pool->bits.sleepers[0].v == 0);
+    explore_check(pool->permits.v == 2 * WSQI_SEARCHING && pool->bitmap.sleepers[0].v == 0);
     wsqi_add_rlx(&pool->permits, 0u - 2 * WSQI_SEARCHING);
     for (unsigned i = 0; i < 3; i++) wsqi_block(pool, i)->searching = false;
     wsq_pool_destroy(pool);

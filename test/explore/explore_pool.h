@@ -48,7 +48,7 @@ static inline bool explore_queue_empty(const wsqi_inject *inject) {
  * task is queued. */
 static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
-    for (unsigned w = 0; w < pool->bits.words; w++) bits |= pool->bits.sleepers[w].v;
+    for (unsigned w = 0; w < pool->bitmap.words; w++) bits |= pool->bitmap.sleepers[w].v;
     explore_check(wsqi_searching(pool->permits.v) == 0);
     unsigned asleep = pool->workers + pool->made.started.v;
     explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);

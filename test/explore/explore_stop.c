@@ -326,7 +326,7 @@ static wsq_poll forks(wsq_ctx ctx, wsq_task *task) {
 /* S never counts more idle threads than there are bits: a thread that takes one from S finds a bit. */
 static void check_places(void) {
     uint64_t bits = 0;
-    for (unsigned w = 0; w < pool->bits.words; w++) bits |= pool->bits.sleepers[w].v;
+    for (unsigned w = 0; w < pool->bitmap.words; w++) bits |= pool->bitmap.sleepers[w].v;
     explore_check(wsqi_idle(pool->permits.v) <= (unsigned)__builtin_popcountll(bits));
 }
 

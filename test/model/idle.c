@@ -40,11 +40,11 @@ static void work(wsqi_worker *self) {
 static void model_pool(void) {
     model_pool_init(&pool);
     pool.workers = WORKERS;
-    pool.bits.words = 1;
+    pool.bitmap.words = 1;
     pool.table = table;
-    pool.bits.sleepers = &sleepers;
-    pool.bits.joiners = &joiners;
-    pool.bits.nested = &nested;
+    pool.bitmap.sleepers = &sleepers;
+    pool.bitmap.joiners = &joiners;
+    pool.bitmap.nested = &nested;
     wsqi_store_rlx(&pool.made.threads, (uint32_t)WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];

@@ -90,7 +90,7 @@ static void joiner_without_a_permit(void) {
     item_spawn(pool, item_make(4 * MS));
     nap(7 * MS);
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
-    CHECK(wsqi_load_hint(&pool->bits.joiners[0]) == 3);
+    CHECK(wsqi_load_hint(&pool->bitmap.joiners[0]) == 3);
     item_spawn(pool, late);
     wsq_pool_wait(pool);
     CHECK(late->began < late->spawned + 200 * US);
@@ -143,9 +143,9 @@ static void joiner_goes_on(void) {
         for (unsigned k = 3; k < 5; k++) item_spawn_on(pool, k, item_make(60 * MS));
         item_spawn_on(pool, 0, first);
         nap(2 * MS);
-        CHECK(wsqi_load_hint(&pool->bits.joiners[0]) == 5 && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0);
+        CHECK(wsqi_load_hint(&pool->bitmap.joiners[0]) == 5 && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0);
         nap(first_began + 8 * MS - before - now());
-        asks += wsqi_load_hint(&pool->bits.joiners[0]) == 5;
+        asks += wsqi_load_hint(&pool->bitmap.joiners[0]) == 5;
         item_spawn(pool, late);
         wsq_pool_wait(pool);
         CHECK(late->began < late->spawned + 200 * US);
@@ -213,7 +213,7 @@ static void watcher_leaves(void) {
     item_spawn(pool, item_make(40 * MS));
     nap(8 * MS);
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
-    CHECK(wsqi_load_hint(&pool->watch.watcher) == 1 && wsqi_load_hint(&pool->bits.joiners[0]) == 2);
+    CHECK(wsqi_load_hint(&pool->watch.watcher) == 1 && wsqi_load_hint(&pool->bitmap.joiners[0]) == 2);
     item_spawn_on(pool, 0, item_make(20 * MS));
     wsq_pool_wait(pool);
     CHECK(due->began < due->spawned + 21 * MS);

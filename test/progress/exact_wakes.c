@@ -157,7 +157,7 @@ static void no_asks(void) {
         nap(kind >= 3 ? 20 * US : 0);
         CHECK_EQ(searchers(pool), 1);
         if (kind % 3 == 0) item_spawn(pool, one);
-        else if (kind % 3 == 1) item_spawn_on(pool, pool->bits.sleepers[0].v == 1, one);
+        else if (kind % 3 == 1) item_spawn_on(pool, pool->bitmap.sleepers[0].v == 1, one);
         else item_set_timer(pool, one, 0);
         nap(one->pends ? 80 * US : 10 * US);
         CHECK(one->began != 0);
@@ -323,7 +323,7 @@ static void next_beside_waits(unsigned workers, unsigned standins, unsigned wait
     item_wake(common);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK_EQ(waited, WSQ_OK);
-    CHECK_EQ(wsqi_load_hint(&pool->bits.nested[0]), 0);
+    CHECK_EQ(wsqi_load_hint(&pool->bitmap.nested[0]), 0);
     wsq_pool_destroy(pool);
 }
 

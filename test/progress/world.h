@@ -98,9 +98,9 @@ static inline const char *pool_wrong(wsq_pool *pool) {
         s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
         rest = config->caller_runs ? s : pool->workers * WSQI_SLEEPING + threads * WSQI_IDLE;
         bits = joiners = 0;
-        for (unsigned w = 0; w < pool->bits.words; w++) {
-            for (uint64_t mask = wsqi_load_hint(&pool->bits.sleepers[w]); mask != 0; mask &= mask - 1) bits++;
-            joiners |= wsqi_load_hint(&pool->bits.joiners[w]);
+        for (unsigned w = 0; w < pool->bitmap.words; w++) {
+            for (uint64_t mask = wsqi_load_hint(&pool->bitmap.sleepers[w]); mask != 0; mask &= mask - 1) bits++;
+            joiners |= wsqi_load_hint(&pool->bitmap.joiners[w]);
         }
         still = s == rest && wsqi_idle(s) == threads && bits == threads && wsqi_load_hint(&pool->made.coming) == 0;
     }
