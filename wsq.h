@@ -9005,7 +9005,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     /* B2: a thread that reads the new count finds the block filled. Pairs with B1. The block is
      * counted before its thread can queue tasks, so a look at all queues misses no task. (If the
      * start fails, the block stays counted. So wsqi_alone returns false, and the only worker of a
-     * pool notifies for its tasks from then on. Each notify tries to start the thread again.) */
+     * pool notifies for its tasks from then on, and so tries to start the thread again.) */
     wsqi_store_rel(&pool->made.threads, index + 1);
     wsqi_add_hint(&pool->made.started, 1u); /* before the thread reads it in wsqi_permit_offer */
     wsqi_add_hint(&pool->made.coming, 1u);
@@ -9031,20 +9031,22 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
 
 /* Starts a stand-in if wsqi_threads_suffice says no. False: there still are too few threads. first:
  * the caller has put a permit to sleep, or has come. Other callers ask before each task, so after
- * four failed starts they try only every 16th time (wsqi_worth). */
+ * four failed starts they try only every 16th time (wsqi_worth). If no thread is started, a waiting
+ * worker may have to do the work that was left to one, also if no start is tried. */
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first) {
     uint32_t failed = wsqi_load_hint(&pool->made.failed) + 1;
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
-    if (!first && !wsqi_worth(failed - 1)) {
+    bool ready = false;
+    if (first || wsqi_worth(failed - 1)) {
+        wsqi_lock(pool, &pool->lock);
+        ready = wsqi_threads_suffice(pool, more) || wsqi_standin_start(pool);
+        if (ready || !wsqi_standins_left(pool)) failed = 0;
         wsqi_store_hint(&pool->made.failed, failed);
-        return false;
+        wsqi_unlock(pool, &pool->lock);
+    } else {
+        wsqi_store_hint(&pool->made.failed, failed);
     }
-    wsqi_lock(pool, &pool->lock);
-    bool ready = wsqi_threads_suffice(pool, more) || wsqi_standin_start(pool);
-    if (ready || !wsqi_standins_left(pool)) failed = 0;
-    wsqi_store_hint(&pool->made.failed, failed);
-    wsqi_unlock(pool, &pool->lock);
     if (failed == 0) return ready;
     wsqi_fence_sc(); /* B9: as in wsqi_thread_rely. Pairs with itself. */
     /* B10: the called workers see the work that was left. Pairs with I6. */
@@ -9064,9 +9066,9 @@ static void wsqi_thread_rely(wsq_pool *pool) {
 
 /* There is a queued task. Is there a thread for a permit that sleeps? The thread that put it to
  * sleep has started a stand-in if necessary, or is about to (wsqi_permit_give). So this tries it
- * only if the last start has failed. (If all stand-ins have been started, wsqi_permit_offer calls
- * the waiting workers. Rejected: to start a stand-in here each time. The caller often holds a task,
- * and would start it 0.3 ms later.) */
+ * only if the last start has failed, and not each time (wsqi_thread_ready). (If all stand-ins have
+ * been started, wsqi_permit_offer calls the waiting workers. Rejected: to start a stand-in here each
+ * time. The caller often holds a task, and would start it 0.3 ms later.) */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;

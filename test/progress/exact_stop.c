@@ -50,23 +50,29 @@ static void end(void) {
     wsq_pool_destroy(pool);
 }
 
+/* Two pending tasks. The cleanup of the first takes long, and that of the second waits. */
+static void two_pending(item *two[2]) {
+    for (int i = 0; i < 2; i++) {
+        two[i] = pending();
+        wsq_task_set_cleanup(&two[i]->task, i == 0 ? slow_cleanup : waiting_cleanup);
+        item_spawn(pool, two[i]);
+    }
+    nap(MS);
+}
+
 /* ---- tasks that are woken when the pool is over ---- */
 
 /* One thread outside cancels a task. Meanwhile a second one wakes another task, and waits for it: it runs the cleanup. */
 static void helper_in_a_pool_that_is_over(void) {
     begin(&(wsq_config){.workers = 1});
-    item *first = pending(), *second = pending();
-    wsq_task_set_cleanup(&first->task, slow_cleanup);
-    wsq_task_set_cleanup(&second->task, waiting_cleanup);
-    item_spawn(pool, first);
-    item_spawn(pool, second);
-    nap(MS);
+    item *two[2];
+    two_pending(two);
     cancel(pool);
-    sim_core *one = outside(wake, first);
+    sim_core *first = outside(wake, two[0]);
     nap(100 * US);
-    sim_core *two = outside(wake_and_wait, second);
-    sim_join(one);
-    sim_join(two);
+    sim_core *second = outside(wake_and_wait, two[1]);
+    sim_join(first);
+    sim_join(second);
     CHECK_EQ(waited, WSQ_ERR_CANCELLED);
     CHECK(cleaned != 0);
     end();
@@ -75,22 +81,18 @@ static void helper_in_a_pool_that_is_over(void) {
 /* When the pool is over, its worker is late: it is stalled at one of its accesses. Meanwhile a task is woken. */
 static uint64_t worker_is_late(uint64_t access) {
     begin(&(wsq_config){.workers = 1});
-    item *first = pending(), *second = pending();
-    wsq_task_set_cleanup(&first->task, slow_cleanup);
-    wsq_task_set_cleanup(&second->task, waiting_cleanup);
-    item_spawn(pool, first);
-    item_spawn(pool, second);
-    nap(MS);
+    item *two[2];
+    two_pending(two);
     sim_stall.only = 1; /* the worker's core */
     sim_stall.ns = 300 * US;
     sim_stall.left = access;
     sim_core *stops = outside(cancel, pool);
     nap(50 * US);
-    sim_core *one = outside(wake, first);
+    sim_core *first = outside(wake, two[0]);
     nap(50 * US);
-    sim_core *two = outside(wake, second);
-    sim_join(one);
-    sim_join(two);
+    sim_core *second = outside(wake, two[1]);
+    sim_join(first);
+    sim_join(second);
     sim_join(stops);
     uint64_t left = sim_stall.left;
     sim_stall.left = 0;

@@ -406,11 +406,56 @@ static void starts_that_fail(void) {
     wsq_pool_destroy(pool);
 }
 
+static item *held_back;
+
+static wsq_poll blocks_and_waits_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    block_for(ctx, MS);
+    CHECK_EQ(wsq_task_wait(&held_back->task), WSQ_OK); /* without a permit */
+    return WSQ_DONE;
+}
+
+static wsq_poll blocks_often_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(5 * MS);
+    sim_start_fails = start_fails;
+    for (int i = 0; i < 6; i++) block_for(ctx, 10 * US); /* each tries to start a stand-in */
+    block_for(ctx, 5 * MS);
+    return WSQ_DONE;
+}
+
+/* A thread waits without a permit. A permit is put to sleep, and no thread can be started for it. When a task comes,
+ * the waiting thread takes the permit, also if no start is tried at that moment. */
+static void waits_while_starts_fail(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 2});
+    item *waits = item_make(0), *blocks = item_make(0), *late = item_make(0);
+    held_back = item_make(0);
+    held_back->pends = true;
+    waits->task.fn = blocks_and_waits_run;
+    blocks->task.fn = blocks_often_run;
+    starts = 0;
+    item_spawn(pool, held_back);
+    nap(MS);
+    item_spawn(pool, waits);
+    nap(100 * US);
+    item_spawn(pool, blocks);
+    nap(7 * MS);
+    CHECK(starts >= 6);
+    item_spawn(pool, late);
+    nap(200 * US);
+    CHECK(late->began != 0);
+    item_wake(held_back);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    sim_start_fails = NULL;
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_wakes");
     IN_LARGE_WORLD(free_threads_first);
     IN_WORLD(order_while_standins_start);
     IN_WORLD(starts_that_fail);
+    IN_WORLD(waits_while_starts_fail);
     IN_WORLD(short_tasks_wake_few);
     IN_WORLD(long_tasks_begin_soon);
     IN_LARGE_WORLD(many_long_tasks_begin_soon);
