@@ -9067,8 +9067,8 @@ static void wsqi_thread_rely(wsq_pool *pool) {
 /* There is a queued task. Is there a thread for a permit that sleeps? The thread that put it to
  * sleep has started a stand-in if necessary, or is about to (wsqi_permit_give). So this tries it
  * only if the last start has failed, and not each time (wsqi_thread_ready). (If all stand-ins have
- * been started, wsqi_permit_offer calls the waiting workers. Rejected: to start a stand-in here each
- * time. The caller often holds a task, and would start it 0.3 ms later.) */
+ * been started, wsqi_permit_offer calls the waiting workers. Rejected: to start a stand-in here
+ * each time. The caller often holds a task, and would start it 0.3 ms later.) */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
