@@ -397,10 +397,13 @@ static void bell_ring(void *user) {
 
 static void loop_nothing(wsq_ctx ctx, size_t first, size_t end, void *arg) { (void)ctx, (void)first, (void)end, (void)arg; }
 
+static bool worker_polls(unsigned index) {
+    return wsqi_load_acq(&wsqi_block(driven, index)->parker.token) == WSQI_TOKEN_POLLING;
+}
+
 static wsq_poll forks_beside_driver(wsq_ctx ctx, wsq_task *task) {
-    wsqi_worker *other = wsqi_block(driven, 1 - wsq_worker_index(ctx));
-    (void)task;
-    while (wsqi_load_acq(&other->parker.token) != WSQI_TOKEN_POLLING) test_nap(100000);
+    (void)task; /* the thread that waits for it may run it: which worker polls is not known */
+    while (!worker_polls(0) && !worker_polls(1)) test_nap(100000);
     pid_t child = fork();
     if (child == 0) {
         interrupts = 0;
