@@ -255,7 +255,8 @@
  * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
  * cleanup, or the owner of the task, frees what the function would have freed. A pending task is
  * cancelled only when it is woken, and a held task when its predecessors have ended. The memory of
- * both must stay until the pool is gone. (A timer that is not due by then wakes its task no more.)
+ * both must stay until the pool is gone. (The shutdown itself fires all timers that are set, so it
+ * cancels the tasks that wait for them.)
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
  * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
@@ -2114,7 +2115,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, even while another thread sets the same timer
- * in the same pool. Before a timer that may be set goes to another pool, cancel it.
+ * in the same pool. Before a timer that may be set goes to another pool, cancel it. A WSQ_CANCEL
+ * shutdown fires the timers that are set, early; one that is set afterwards does not fire.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
@@ -7154,7 +7156,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
  * lists + 1. Then its task is woken (wsqi_task_notify). Returns the task if the caller must queue
  * it. Otherwise the woken task may already run and free the timer, so this function does not use
  * the timer any more. (A cancel that reads the mark locks the lists before it returns, so it does
- * not return during this function.) */
+ * not return during this function.) In a pool that is over no task runs, so the mark goes, because
+ * a cancel that saw it later might use lists that were freed. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -7163,11 +7166,12 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     }
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
-    if (!wsqi_task_notify(task)) return NULL;
+    bool queue = wsqi_task_notify(task);
+    if (!queue && wsqi_load_hint(timers->pool->phase) != WSQI_PHASE_OVER) return NULL;
     /* N3: a thread that sees NULL may free the timer or set it again, so this store is the last use
      * here. Pairs with N4. The task cannot have freed the timer before: it is not queued yet. */
     wsqi_store_rel(&timer->timers, NULL);
-    return task;
+    return queue ? task : NULL;
 }
 
 /* Returns a time before which no timer of the pool is due. */
@@ -7206,16 +7210,15 @@ static void wsqi_timers_raise(wsq_pool *pool) {
     wsqi_timers_lower(pool, first);
 }
 
-/* Wakes the tasks whose timers are due, a bounded number in one call. It leaves out lists whose
- * lock is held, and other workers' timers unless they are late by `grace` ns. The tasks of one
- * worker's timers are queued in the order of their times, so none goes into a LIFO slot. All are
- * queued after the lists are unlocked: in a pool that is over, queueing a task cancels it, and its
- * cleanup may lock the lists, to cancel timers. A thread calls this between two tasks that it runs,
- * and in searches. True: timers were taken, but no task was queued, so the caller tries again. */
-static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
+/* Wakes the tasks whose timers are due by `now`, a bounded number in one call. Leaves out lists
+ * whose lock is held, and other workers' timers unless they are late by `grace` ns. The tasks of
+ * one worker's timers are queued in the order of their times, so none goes into a LIFO slot. All
+ * are queued after the lists are unlocked: in a pool that is over, queueing a task cancels it, and
+ * its cleanup may lock the lists, to cancel timers. A thread calls this between two tasks that it
+ * runs, and in searches. True: timers were taken, but no task was queued, so the caller tries
+ * again. */
+static bool wsqi_timers_fire_by(wsq_pool *pool, uint64_t now, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->watch.timer_next);
-    if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
-    uint64_t now = wsqi_clock_ns();
     wsq_task *first = NULL, **end = &first, *task;
     if (next > now) return false;
     bool all = now - next >= grace; /* look at other workers' timers, too */
@@ -7245,6 +7248,11 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
         wsqi_task_queue(home, wsqi_local(home), task);
     }
     return moved;
+}
+
+static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
+    if (WSQI_LIKELY(wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER)) return false;
+    return wsqi_timers_fire_by(pool, wsqi_clock_ns(), grace);
 }
 
 /* where: a value of timer->timers: the address of lists, + 1 if the timer has fired. Returns the
@@ -11533,6 +11541,10 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
+    /* All timers fire, because no thread will wait for their times. So their tasks are queued, and
+     * thus cancelled (wsqi_check_over). */
+    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER)
+        (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
     /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was just queued,
      * or the task's producer sees that the pool is over. */
     wsqi_sweep(pool);

@@ -81,7 +81,7 @@ struct carrier : wsq_task {
         return answer;
     }
     // The pool is shut down by WSQ_CANCEL, and all frames of the flow are destroyed: now, if it was
-    // to run; if it waits, when it is woken.
+    // to run or is in a sleep_for; if it waits for something else, when it is woken.
     static wsq_poll cancel(wsq_task *task) {
         auto *self = static_cast<carrier *>(task);
         self->line->outermost.destroy();
@@ -366,8 +366,8 @@ template <class T> detached run_and_tell(task<T> root, answer<T> to) {
     }
 }
 // For a thread outside: starts it in the pool, and waits until it is over. (If the pool is shut down by
-// WSQ_CANCEL while the coroutine waits, this call waits for its wake. If the coroutine is in a
-// sleep_for, there is none: end such a pool with WSQ_DRAIN.)
+// WSQ_CANCEL, this throws std::future_error: at once if the coroutine could run or is in a sleep_for,
+// else after the wake that the coroutine waits for.)
 template <class T> T run(wsq_pool *pool, task<T> root) {
     std::promise<T> promise;
     std::future<T> future = promise.get_future();

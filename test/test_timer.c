@@ -568,6 +568,11 @@ static void others_in_between(void) {
 
 /* ---- the end of the pool ---- */
 
+static wsq_poll sleep_again(wsq_ctx ctx, step *self) {
+    if (self->runs == 2) CHECK_EQ(wsq_timer_set(wsq_pool_of(ctx), &self->timer, &self->task, WSQ_FOREVER), WSQ_OK);
+    return self->runs == 2 ? WSQ_PENDING : WSQ_DONE;
+}
+
 static void pending_at_the_end(void) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         wsq_pool *pool = pool_new(kinds[k]); /* a drain waits for them */
@@ -576,16 +581,27 @@ static void pending_at_the_end(void) {
         wsq_pool_destroy(pool);
         never_early(alarms, SOME);
 
-        hoard memory; /* a cancel does not */
+        hoard memory; /* a cancel fires them early, so it cancels their tasks */
         hoard_new(&memory);
         wsq_config config = kinds[k];
         config.allocator = &memory.allocator;
         pool = pool_new(config);
         alarms_new(pool, alarms, SOME);
-        for (unsigned i = 0; i < SOME; i++) set(pool, &alarms[i], 3600000000000u + i);
+        for (unsigned i = 0; i < SOME; i++) {
+            if (i % 2) set(pool, &alarms[i], 3600000000000u << i % 20);
+            else alarms[i].step.act = sleep_again; /* and so a timer of each worker */
+            if (i % 2 == 0) wsq_wake(&alarms[i].step.task);
+        }
+        if (pool->config.caller_runs) (void)pump(pool);
+        for (unsigned i = 0; i < SOME; i++) step_asleep(&alarms[i].step);
         CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
         CHECK_EQ(wsq_task_wait(&alarms[0].step.task), WSQ_ERR_CANCELLED);
-        for (unsigned i = 0; i < SOME; i++) CHECK_EQ(alarms[i].step.runs, 1);
+        for (unsigned i = 0; i < SOME; i++) {
+            CHECK(wsq_task_done(&alarms[i].step.task));
+            CHECK_EQ(alarms[i].step.runs, i % 2 ? 1 : 2);
+            CHECK_EQ(alarms[i].step.cleanups, 1);
+            CHECK(!wsq_timer_cancel(&alarms[i].step.timer));
+        }
         pool_end(pool);
         CHECK_EQ(atomic_load(&memory.live), 0);
 

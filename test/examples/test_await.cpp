@@ -567,6 +567,42 @@ static void caller_runs() {
     CHECK(thrown);
 }
 
+struct leaves {
+    std::atomic<int> &left;
+    ~leaves() { left++; }
+};
+static co::task<int> sleep_long(std::atomic<int> &begun, std::atomic<int> &left) {
+    leaves at_end{left};
+    begun++;
+    co_await co::sleep_for{std::chrono::hours(1)};
+    co_return 1;
+}
+static co::task<int> sleep_together(std::atomic<int> &begun, std::atomic<int> &left) {
+    leaves at_end{left};
+    std::vector<co::task<int>> parts;
+    for (int i = 0; i < 3; i++) parts.push_back(sleep_long(begun, left));
+    co_return static_cast<int>((co_await co::when_all(std::move(parts))).size());
+}
+
+// A WSQ_CANCEL ends what sleeps: all frames go, and `run` throws.
+static void cancelled_in_sleep() {
+    for (unsigned workers : {1u, 2u, 4u}) {
+        std::atomic<int> begun{0}, left{0}, thrown{0};
+        wsq::pool pool(workers);
+        std::thread runs([&] {
+            try {
+                co::run(pool, sleep_together(begun, left));
+            } catch (const std::future_error &) {
+                thrown++;
+            }
+        });
+        while (begun != 3) std::this_thread::yield();
+        wsq::check(wsq_pool_shutdown(pool, WSQ_CANCEL));
+        runs.join();
+        CHECK(thrown == 1 && left == 4);
+    }
+}
+
 int main() {
     for (unsigned workers : {1u, 2u, 4u}) {
         wsq::pool pool(workers);
@@ -591,6 +627,7 @@ int main() {
     futures_in_tasks();
     pools_end();
     caller_runs();
+    cancelled_in_sleep();
     no_memory();
     std::puts("test_await: ok");
     return 0;
