@@ -7963,7 +7963,7 @@ WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, siz
 /* ---- graphs ---- */
 
 WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool) {
-    if (graph == NULL) return WSQ_ERR_INVALID;
+    if (graph == NULL || pool == NULL) return WSQ_ERR_INVALID;
     graph->first = NULL;
     graph->count = 0;
     graph->checked = false;

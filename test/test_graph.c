@@ -221,6 +221,7 @@ static void mistakes(void) {
     CHECK_EQ(wsq_graph_add(&other, &stranger.node, spot_run), WSQ_OK);
     CHECK_EQ(wsq_graph_init(NULL, pool), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_graph_init(&other, NULL), WSQ_ERR_INVALID);
+    CHECK_EQ(other.count, 1);
     CHECK_EQ(wsq_graph_add(NULL, &stranger.node, spot_run), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_graph_add(&other, NULL, spot_run), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_graph_add(&other, &stranger.node, NULL), WSQ_ERR_INVALID);
