@@ -47,8 +47,13 @@ static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
 }
 
 static wsq_poll accept_all(wsq_ctx ctx, wsq_task *task) {
+    static wsq_timer again;
     for (;;) {
         int fd = accept(listener, NULL, NULL);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+            wsq_timer_set(wsq_pool_of(ctx), &again, task, 50000000); /* no event says when to try */
+            return WSQ_PENDING;
+        }
         if (fd < 0 && wsq_io_wait(&io, listener, WSQ_IO_READ, task)) return WSQ_PENDING;
         struct connection *self = calloc(1, sizeof *self);
         if (self != NULL) self->fd = fd, self->task.fn = serve;

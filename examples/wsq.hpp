@@ -86,8 +86,9 @@ template <class F, class... A>
 using call_t = std::decay_t<decltype(call(std::declval<wsq_ctx>(), std::declval<F>(),
                                           std::declval<A>()...))>;
 
-// The same; but a tuple that f does not take is given as its elements.
-template <class F, class T> decltype(auto) call_with(wsq_ctx ctx, F &f, T value) {
+// The same; but a tuple that f does not take is given as its elements. (A reference that f returns may
+// refer to the value, so what it refers to is copied.)
+template <class F, class T> auto call_with(wsq_ctx ctx, F &f, T value) {
     if constexpr (std::is_invocable_v<F &, wsq_ctx, T> || std::is_invocable_v<F &, T>)
         return call(ctx, f, std::move(value));
     else return std::apply([&](auto &...v) -> decltype(auto) { return call(ctx, f, std::move(v)...); },
@@ -376,7 +377,10 @@ template <class T> struct resumption : wsq_task {
         return waiter.spawn(from, value.pool(), this);
     }
     T await_resume() {
-        if (cancelled && !value.ready()) throw error(WSQ_ERR_CANCELLED);
+        if (!value.ready()) { // `get` would hold this thread
+            check(waiter.error);
+            if (cancelled) throw error(WSQ_ERR_CANCELLED);
+        }
         return value.get();
     }
     static wsq_poll run(wsq_ctx, wsq_task *task) {
@@ -398,31 +402,34 @@ template <class T> struct resumption : wsq_task {
 // the same. get and then take the value away, so call only one of them, once.
 template <class T> class future {
     detail::state<T> *state_ = nullptr;
+    bool taken_ = false; // the value; the state stays, because another thread may be in cancel
 
     void need_state() const {
-        if (!state_) throw error(WSQ_ERR_INVALID);
+        if (!valid()) throw error(WSQ_ERR_INVALID);
     }
 
   public:
     future() = default;
     explicit future(detail::state<T> *state) : state_(state) {}
-    future(future &&from) noexcept : state_(std::exchange(from.state_, nullptr)) {}
+    future(future &&from) noexcept
+        : state_(std::exchange(from.state_, nullptr)), taken_(std::exchange(from.taken_, false)) {}
     future &operator=(future &&from) noexcept {
         std::swap(state_, from.state_);
+        std::swap(taken_, from.taken_);
         return *this;
     }
     ~future() {
         if (state_) state_->let_go();
     }
     // Will there be a value? Not after get or then, and not in a default-constructed future.
-    bool valid() const { return state_ != nullptr; }
+    bool valid() const { return state_ && !taken_; }
     // The pool that computes the value.
     wsq_pool *pool() const {
         need_state();
         return state_->pool;
     }
     // Would get return without waiting?
-    bool ready() const { return state_ && state_->ready(); }
+    bool ready() const { return valid() && state_->ready(); }
     // Waits until the value is there. On a worker a wait costs the pool no core: see WAITING in
     // wsq.h.
     void wait() const {
@@ -440,8 +447,8 @@ template <class T> class future {
     // Waits, and returns the value, or throws the exception that was thrown instead.
     T get() {
         wait();
-        future taken(std::move(*this));
-        return taken.state_->result.take();
+        taken_ = true;
+        return state_->result.take();
     }
     // Returns a future of f(value). If there is an exception instead, f is not called, and the
     // future has the exception. If f returns a future, the result is that future's value. If this
@@ -450,11 +457,12 @@ template <class T> class future {
         return detail::start(pool(), detail::then_step<T, std::decay_t<F>>{{}, std::forward<F>(f)},
                              [this](auto &step) { std::swap(state_, step.before.state_); });
     }
-    // Any thread. If the computation of the value has not begun, it never will, and get throws an
+    // Any thread, also while another one is in wait or get (but not in then, a move or the
+    // destructor). If the computation of the value has not begun, it never will, and get throws an
     // error with WSQ_ERR_CANCELLED. (wsq_task_cancel is not enough here: a task that waits for
     // another future must stay until that future has woken it.)
     void cancel() {
-        need_state();
+        if (!state_) throw error(WSQ_ERR_INVALID);
         state_->unwanted = true;
     }
     // For tasks that wait without holding a thread. True: the task must return WSQ_PENDING, and is
@@ -464,6 +472,7 @@ template <class T> class future {
 #if defined(__cpp_impl_coroutine)
     // co_await gives the value, or throws, as get does. Any coroutine can wait this way, and holds
     // no thread; it goes on in the pool that computes the value (a task of wsq_coroutine.hpp: in its own).
+    // It throws an error, too, if that pool takes no tasks any more and the value is not there.
     auto operator co_await() { return detail::resumption<T>{{}, *this, {}, false}; }
 #endif
 };

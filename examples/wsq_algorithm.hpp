@@ -522,11 +522,12 @@ template <class It, class Less> struct sample_sort {
     }
 };
 
-// As std::is_sorted. It ends where the order does.
+// As std::is_sorted, but less need not be an order. It ends where the order does.
 template <class It, class Less> bool is_sorted(wsq_ctx ctx, It first, size_t n, Less &&less) {
     std::atomic<bool> sorted{true};
     pieces(ctx, n - 1, 0, [&](wsq_ctx c, size_t i, size_t end) {
-        if (std::is_sorted(at(first, i), at(first, end + 1), std::ref(less))) return;
+        auto falls = [&](auto &&x, auto &&next) { return less(next, x); };
+        if (std::adjacent_find(at(first, i), at(first, end + 1), falls) == at(first, end + 1)) return;
         sorted = false;
         wsq_loop_stop(c);
     });

@@ -32,8 +32,8 @@
  * the operation out (io_uring), for files, too. Elsewhere, and if the kernel refuses a ring, the
  * task itself does, when the descriptor is ready; then files block. wsq_io_adopt instead of
  * wsq_io_add makes a descriptor fit for either. All threads share one ring, in which the kernel
- * runs one submission after the other. If a pool is cancelled, an operation that is under way stays
- * until wsq_io_fini. */
+ * runs one submission after the other. If a task is cancelled, an operation that is under way stays
+ * until wsq_io_fini: its cleanup frees neither operation nor buffer while wsq_io_busy is true. */
 #ifndef WSQ_IO_H
 #define WSQ_IO_H
 
@@ -266,12 +266,19 @@ static void wsq_io_ring_open(wsq_io *self) {
     if (!self->has_ring) io_uring_queue_exit(&self->ring);
 }
 
+/* Under the lock. NULL: there is no room. */
+static struct io_uring_sqe *wsq_io_entry(wsq_io *self) {
+    struct io_uring_sqe *entry = io_uring_get_sqe(&self->ring);
+    if (entry != NULL || io_uring_submit(&self->ring) <= 0) return entry;
+    return io_uring_get_sqe(&self->ring);
+}
+
 /* Under the lock. False: there is no room. */
 static bool wsq_io_enqueue(wsq_io *self, wsq_io_op *op) {
     static const unsigned char codes[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_SEND,
                                           IORING_OP_ACCEPT};
     static const unsigned flags[] = {0, 0, MSG_NOSIGNAL, SOCK_CLOEXEC};
-    struct io_uring_sqe *entry = io_uring_get_sqe(&self->ring);
+    struct io_uring_sqe *entry = wsq_io_entry(self);
     unsigned size = op->size < INT32_MAX ? (unsigned)op->size : INT32_MAX;
     if (entry == NULL) return false;
     io_uring_prep_rw(codes[op->kind], entry, op->fd, op->buffer, size, (__u64)op->offset);
@@ -294,7 +301,7 @@ static bool wsq_io_submit(wsq_io *self, wsq_io_op *op, wsq_task *task) {
 
 static void wsq_io_revoke(wsq_io *self, wsq_io_op *op) {
     pthread_mutex_lock(&self->lock);
-    struct io_uring_sqe *entry = io_uring_get_sqe(&self->ring);
+    struct io_uring_sqe *entry = wsq_io_entry(self);
     if (entry != NULL) {
         io_uring_prep_cancel(entry, op, 0);
         io_uring_sqe_set_data(entry, NULL);
@@ -332,13 +339,16 @@ static bool wsq_io_reap(wsq_io *self) {
 
 /* The kernel must not write into buffers after this. (Linux before 5.19 cannot cancel all.) */
 static void wsq_io_ring_shut(wsq_io *self) {
-    if (self->has_ring && self->flying != 0) {
-        struct io_uring_sqe *entry = io_uring_get_sqe(&self->ring);
+    struct io_uring_sqe *entry = self->has_ring && self->flying != 0 ? wsq_io_entry(self) : NULL;
+    if (entry != NULL) {
+        int done = 0;
         self->closes = true;
         io_uring_prep_cancel(entry, NULL, IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
         io_uring_sqe_set_data(entry, NULL);
-        while (self->flying != 0 && io_uring_submit_and_wait(&self->ring, 1) >= 0)
+        while (self->flying != 0 && (done >= 0 || done == -EINTR)) {
+            done = io_uring_submit_and_wait(&self->ring, 1);
             (void)wsq_io_reap(self);
+        }
     }
     if (self->has_ring) io_uring_queue_exit(&self->ring);
     pthread_mutex_destroy(&self->lock);
@@ -375,7 +385,7 @@ static int wsq_io_sleep(wsq_io *self, uint64_t timeout_ns) {
     if (timeout_ns != 0 && timeout_ns != WSQ_FOREVER) {
         struct timespec time = wsq_io_time(timeout_ns);
         int n = epoll_pwait2(self->queue, self->events, WSQ_IO_EVENTS, &time, NULL);
-        if (n >= 0 || errno != ENOSYS) return n;
+        if (n >= 0 || errno == EINTR) return n; /* else the kernel lacks it, or refuses it */
     }
 #endif
     return epoll_wait(self->queue, self->events, WSQ_IO_EVENTS, wsq_io_ms(timeout_ns));
@@ -685,8 +695,17 @@ static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
  * or what the operation has done by then. */
 static inline void wsq_io_stop(wsq_io *self, wsq_io_op *op) {
     atomic_store(&op->slot.what, (uintptr_t)1);
+    if (op->stage == WSQ_IO_NEW) op->result = -ECANCELED, op->stage = WSQ_IO_OVER;
     if (op->stage == WSQ_IO_IN_RING) wsq_io_revoke(self, op);
     if (op->stage == WSQ_IO_BY_TASK) wsq_io_cancel(self, op->fd);
+}
+
+/* In the task or its cleanup: has the kernel the operation? Then it must stay, with its buffer. */
+static inline bool wsq_io_busy(const wsq_io_op *op) {
+    uintptr_t word = 0;
+    while (op->stage == WSQ_IO_IN_RING && ((word = atomic_load(&op->slot.word)) & WSQ_IO_WAKING) != 0)
+        wsq_io_yield(); /* dispatch is about to have woken the task */
+    return word != 0;
 }
 
 /* Instead of wsq_io_unblock and wsq_io_add: with a ring the descriptor stays as it is. */

@@ -286,6 +286,31 @@ static void limits_with(wsq_task_fn run, int kind, unsigned odds) {
     wsq_io_close(pair[0]), wsq_io_close(pair[1]);
 }
 
+/* An operation that is stopped before it has begun: it never does. */
+static wsq_poll never_begun_run(wsq_ctx ctx, wsq_task *task) {
+    player *self = wsq_container_of(task, player, task);
+    (void)ctx;
+    wsq_io_stop(&io, &self->op);
+    CHECK(wsq_io_ended(&io, &self->op, task));
+    CHECK_EQ(self->op.result, -ECANCELED);
+    CHECK(!wsq_io_busy(&self->op));
+    return WSQ_DONE;
+}
+
+static void never_begun(void) {
+    static player one;
+    wsq_io_fd pair[2];
+    wsq_pool *pool = begin((wsq_config){.workers = 1}, 0);
+    make_pair(pair);
+    CHECK_EQ(wsq_io_adopt(&io, pair[0]), 0);
+    wsq_io_read(&one.op, pair[0], &one.ball, 1, -1);
+    wsq_task_init(&one.task, never_begun_run);
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+    end(pool);
+    wsq_io_close(pair[0]), wsq_io_close(pair[1]);
+}
+
 static void limits(void) {
     for (int kind = 0; kind < 3; kind++) {
         limits_with(silent_run, kind, 0);
@@ -540,6 +565,59 @@ static void cancelled(void) {
     }
 }
 
+/* Cleanups free their operations, but not those that the kernel has; these are freed afterwards. */
+typedef struct owner {
+    wsq_task task;
+    wsq_io_op op;
+    struct owner *next;
+    char ball;
+} owner;
+
+static owner *kept; /* under the lock */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static wsq_poll owner_run(wsq_ctx ctx, wsq_task *task) {
+    owner *self = wsq_container_of(task, owner, task);
+    (void)ctx;
+    while (wsq_io_ended(&io, &self->op, task)) wsq_io_read(&self->op, self->op.fd, &self->ball, 1, -1);
+    return WSQ_PENDING;
+}
+
+static wsq_poll owner_clean(wsq_task *task) {
+    owner *self = wsq_container_of(task, owner, task);
+    if (!wsq_io_busy(&self->op)) return free(self), WSQ_GONE;
+    pthread_mutex_lock(&kept_lock);
+    self->next = kept;
+    kept = self;
+    pthread_mutex_unlock(&kept_lock);
+    return WSQ_DONE;
+}
+
+static void cancelled_owners(void) {
+    enum { OWNERS = 8 };
+    for (size_t i = 0; i < test_times(20); i++) {
+        owner *all[OWNERS];
+        wsq_io_fd pairs[OWNERS][2];
+        wsq_pool *pool = begin((wsq_config){.workers = 2}, 0);
+        for (int k = 0; k < OWNERS; k++) {
+            all[k] = calloc(1, sizeof *all[k]);
+            make_pair(pairs[k]);
+            CHECK(all[k] != NULL && wsq_io_adopt(&io, pairs[k][0]) == 0);
+            wsq_io_read(&all[k]->op, pairs[k][0], &all[k]->ball, 1, -1);
+            wsq_task_init(&all[k]->task, owner_run);
+            wsq_task_set_cleanup(&all[k]->task, owner_clean);
+            CHECK_EQ(wsq_spawn(pool, &all[k]->task), WSQ_OK);
+        }
+        for (int k = 0; k < 1000; k++) (void)send(pairs[k % OWNERS][1], "x", 1, 0);
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        for (int k = 0; k < OWNERS; k++) wsq_wake(&all[k]->task);
+        wsq_pool_destroy(pool);
+        wsq_io_fini(&io);
+        for (owner *one; (one = kept) != NULL; free(one)) kept = one->next;
+        for (int k = 0; k < OWNERS; k++) wsq_io_close(pairs[k][0]), wsq_io_close(pairs[k][1]);
+    }
+}
+
 /* In a pool of lent threads: an event that comes while there is none waits for the next one; an
  * operation goes on although the thread that began it has ended. */
 static void lend(test_thread *self) { CHECK_EQ(wsq_worker_enter(self->arg), WSQ_OK); }
@@ -576,21 +654,32 @@ static void lent(void) {
     }
 }
 
-/* The kernel refuses a ring, as it does in many containers: the tasks do it themselves. */
+/* The kernel refuses a ring, and waits with a fine time, as it does in many containers: the tasks do it
+ * themselves, and the waits are coarser. */
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 SYS_io_uring_setup
+#endif
 static void refused(void) {
 #if defined(WSQ_IO_RING)
+    wsq_io_fd pair[2];
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
         struct sock_filter code[] = {
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-        struct sock_fprog program = {4, code};
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 2, 0),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 1, 0),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)};
+        struct sock_fprog program = {5, code};
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(0);
         if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(0);
         alarm(60);
+        make_pair(pair);
+        CHECK_EQ(wsq_io_init(&io, &driver), 0);
+        CHECK(wsq_io_unblock(pair[0]) == 0 && wsq_io_add(&io, pair[0]) == 0);
+        CHECK(driver.wait(SECOND, driver.user)); /* it is writable */
+        wsq_io_fini(&io);
         rounds_with((wsq_config){.workers = 2}, 3, op_run, 4, 200);
         _exit(io.has_ring || atomic_load(&test_failures) != 0 ? 1 : 0);
     }
@@ -618,6 +707,7 @@ int main(void) {
     RUN(refused);
     RUN(readiness);
     RUN(operations);
+    RUN(never_begun);
     RUN(limits);
     RUN(renewed);
     RUN(late_although_woken);
@@ -626,6 +716,7 @@ int main(void) {
     RUN(accepts);
     RUN(floods);
     RUN(cancelled);
+    RUN(cancelled_owners);
     RUN(lent);
     return test_end();
 }

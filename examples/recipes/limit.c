@@ -1,9 +1,9 @@
 /* How do I allow at most n tasks of a kind (4 downloads, say) at the same time?
  *     cc -O2 -pthread limit.c -o limit && ./limit
  *
- * Only tasks that may run are in the pool's queues; each one that ends spawns the next one. At most
- * RUNNING run and WAITING wait, and any more are refused. If `fn` blocks, as a download does, it
- * does so between wsq_block_begin(ctx) and wsq_block_end(ctx), and so holds no worker. */
+ * Each task that ends spawns the next one. At most RUNNING run and WAITING wait; more are refused.
+ * If `fn` blocks, it does so between wsq_block_begin(ctx) and wsq_block_end(ctx), and so holds no
+ * worker. End the pool with WSQ_DRAIN: a WSQ_CANCEL would forget the tasks that wait here. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>

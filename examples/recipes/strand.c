@@ -19,7 +19,8 @@ struct strand {
     struct item *oldest;           /* taken, in order; the task's own */
 };
 
-/* Any thread, as long as the strand is not ended. The item is the strand's until it runs. */
+/* Any thread, as long as the strand is not ended. The item is the strand's until it runs. The strand
+ * stays until each call has returned, perhaps after the last item has run. */
 static void strand_post(struct strand *self, struct item *item, void (*fn)(struct item *item)) {
     struct item *next = atomic_load(&self->newest);
     item->fn = fn;

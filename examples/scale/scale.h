@@ -412,7 +412,8 @@ static void scale_hook(void *user, wsq_event event, unsigned worker, const void 
     bool in_user = strand->user;
     if (in_user) scale_piece_end(strand, event == WSQ_EVENT_TASK_END ? 0 : SCALE_SHORT_NS);
     strand->user = false;
-    if (pool->hooks.event != NULL)
+    unsigned asked = pool->hooks.events; /* 0: all */
+    if (pool->hooks.event != NULL && (asked == 0 || (asked >> event & 1) != 0))
         pool->hooks.event(pool->hooks.user, event, worker, subject, value);
     if (event == WSQ_EVENT_SPAWN) scale_task_queued(strand, subject, false);
     if (event == WSQ_EVENT_WAKE) scale_task_queued(strand, subject, true);
@@ -664,7 +665,8 @@ static inline void scale_name(wsq_task_fn fn, scale_site *site) {
     scale_thing_at((const void *)(uintptr_t)fn, true)->site = site;
 }
 
-static inline wsq_result scale_submitted(wsq_result result, wsq_future **out) {
+static inline wsq_result scale_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
+    wsq_result result = wsq_submit(pool, fn, arg, out);
     if (result != WSQ_OK) return result;
     scale_thing *future = scale_thing_at(*out, true);
     const void *task = scale_strand_here()->spawned;

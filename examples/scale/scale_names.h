@@ -25,6 +25,11 @@ static inline int scale_sleep(uint64_t ns) {
     return 0;
 }
 
+static inline int scale_nanosleep(const struct timespec *time, struct timespec *rest) {
+    if (rest != NULL) *rest = (struct timespec){0};
+    return scale_sleep((uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec);
+}
+
 typedef struct scale_thread {
     sim_core *core;
     void *(*fn)(void *arg);
@@ -111,8 +116,7 @@ static inline int scale_cond_wake(pthread_cond_t *cond, bool all) {
 }
 
 #define clock_gettime(id, time) scale_clock(id, time)
-#define nanosleep(time, rest) \
-    scale_sleep((uint64_t)(time)->tv_sec * 1000000000u + (uint64_t)(time)->tv_nsec)
+#define nanosleep(...) scale_nanosleep(__VA_ARGS__) /* `...`: a compound literal has commas */
 #define usleep(us) scale_sleep((uint64_t)(us)*1000u)
 #define sleep(s) scale_sleep((uint64_t)(s)*1000000000u)
 #define sched_yield() (wsqi_pause(), 0)
@@ -127,27 +131,25 @@ static inline int scale_cond_wake(pthread_cond_t *cond, bool all) {
 
 /* ---- wsq ---- */
 
-#define wsq_pool_create(out, config) scale_pool_create(out, config)
+#define wsq_pool_create(...) scale_pool_create(__VA_ARGS__)
 #define wsq_pool_destroy(pool) scale_pool_destroy(pool)
 #define wsq_job scale_job
 #define wsq_job_fn scale_job_fn
 #define wsq_fork(ctx, job, fn) scale_fork(ctx, job, fn, SCALE_SITE(#fn))
 #define wsq_join(ctx, job) scale_join(ctx, job)
 #define wsq_reclaim(ctx, job) scale_reclaim(ctx, job)
-#define wsq_for(ctx, begin, end, grain, body, arg) \
-    scale_for(ctx, begin, end, grain, body, arg, SCALE_SITE(#body))
-#define wsq_reduce(ctx, begin, end, grain, reducer, result) \
-    scale_reduce(ctx, begin, end, grain, reducer, result, SCALE_SITE("wsq_reduce"))
-#define wsq_run(pool, fn, arg) SCALE_FROM(wsq_result, #fn, wsq_run(pool, fn, arg))
-#define wsq_go(pool, fn, arg) SCALE_FROM(wsq_result, #fn, wsq_go(pool, fn, arg))
-#define wsq_submit(pool, fn, arg, out) \
-    SCALE_FROM(wsq_result, #fn, scale_submitted(wsq_submit(pool, fn, arg, out), out))
+#define wsq_for(ctx, begin, end, grain, body, ...) \
+    scale_for(ctx, begin, end, grain, body, __VA_ARGS__, SCALE_SITE(#body))
+#define wsq_reduce(...) scale_reduce(__VA_ARGS__, SCALE_SITE("wsq_reduce"))
+#define wsq_run(pool, fn, ...) SCALE_FROM(wsq_result, #fn, wsq_run(pool, fn, __VA_ARGS__))
+#define wsq_go(pool, fn, ...) SCALE_FROM(wsq_result, #fn, wsq_go(pool, fn, __VA_ARGS__))
+#define wsq_submit(pool, fn, ...) SCALE_FROM(wsq_result, #fn, scale_submit(pool, fn, __VA_ARGS__))
 #define wsq_task_init(task, fn) (scale_name(fn, SCALE_SITE(#fn)), wsq_task_init(task, fn))
 #define wsq_spawn(pool, task) SCALE_FROM(wsq_result, "a task", wsq_spawn(pool, task))
 #define wsq_spawn_on(pool, worker, task) \
     SCALE_FROM(wsq_result, "a task", wsq_spawn_on(pool, worker, task))
-#define wsq_spawn_batch(pool, tasks, count) \
-    SCALE_FROM(wsq_result, "tasks", wsq_spawn_batch(pool, tasks, count))
+#define wsq_spawn_batch(pool, ...) \
+    SCALE_FROM(wsq_result, "tasks", wsq_spawn_batch(pool, __VA_ARGS__))
 #define wsq_group_spawn(group, task) \
     SCALE_FROM(wsq_result, "a task", (scale_in_group(task, group), wsq_group_spawn(group, task)))
 #define wsq_task_set_group(task, group) \

@@ -567,6 +567,36 @@ static void caller_runs() {
     CHECK(thrown);
 }
 
+static fire await_closed(wsq::future<int> value, std::atomic<bool> &heard) {
+    try {
+        co_await value;
+    } catch (const wsq::error &e) {
+        heard = e.code == WSQ_ERR_CLOSED;
+    }
+}
+
+// The value comes after this thread has gone on, and its pool takes no task that would wait for it.
+static void closing() {
+    std::atomic<bool> open{false}, heard{false};
+    wsq::pool pool(1);
+    auto value = pool.submit([&] {
+        while (!open) std::this_thread::yield();
+        return 7;
+    });
+    std::thread closes([&] { wsq::check(wsq_pool_shutdown(pool, WSQ_DRAIN)); });
+    for (bool closed = false; !closed; std::this_thread::yield()) {
+        try {
+            pool.submit([] {});
+        } catch (const wsq::error &) {
+            closed = true;
+        }
+    }
+    await_closed(std::move(value), heard);
+    CHECK(heard);
+    open = true;
+    closes.join();
+}
+
 struct leaves {
     std::atomic<int> &left;
     ~leaves() { left++; }
@@ -627,6 +657,7 @@ int main() {
     futures_in_tasks();
     pools_end();
     caller_runs();
+    closing();
     cancelled_in_sleep();
     no_memory();
     std::puts("test_await: ok");

@@ -54,6 +54,10 @@ static void future_values(wsq::pool &pool) {
     int ran = 0;
     pool.submit([&] { ran++; }).get();
     CHECK(ran == 1);
+    // A callable returns a reference to what it was given.
+    auto a = pool.submit([] { return std::string(100, 'a'); }), b = pool.submit([] { return std::string(100, 'b'); });
+    auto later = [](const std::string &x, const std::string &y) -> const std::string & { return x < y ? y : x; };
+    CHECK(wsq::when_all(pool, std::move(a), std::move(b)).then(later).get() == std::string(100, 'b'));
     auto slow = pool.submit([] { return counted(5); });
     CHECK(slow.wait_for(std::chrono::hours(1)) && slow.ready() && slow.get().value == 5);
     CHECK(!slow.valid() && throws<wsq::error>([&] { slow.get(); }));
@@ -212,6 +216,21 @@ static void future_unwanted(wsq::pool &pool) {
     CHECK(throws<wsq::error>([&] { late.wait(); }) == off);
     CHECK(called != off);
     pool.wait();
+}
+
+// One thread waits for the value, another one cancels.
+static void future_cancelled_beside_get(wsq::pool &pool) {
+    for (int i = 0; i < 2000; i++) {
+        auto wanted = pool.submit([] { return counted(1); });
+        auto cancels = pool.submit([&] { wanted.cancel(); });
+        try {
+            CHECK(wanted.get().value == 1);
+        } catch (const wsq::error &e) {
+            CHECK(e.code == WSQ_ERR_CANCELLED);
+        }
+        cancels.get();
+        CHECK(!wanted.valid() && throws<wsq::error>([&] { wanted.get(); }));
+    }
 }
 
 // ---- tasks and groups ----
@@ -540,6 +559,7 @@ int main() {
         future_all(pool);
         future_let_go(pool);
         future_unwanted(pool);
+        future_cancelled_beside_get(pool);
         future_empty(pool);
         future_times(pool);
         CHECK(fib(pool, 14) == 377);

@@ -143,7 +143,8 @@ row_lambda() {
     has g++ g++
     warn='-Wall -Wextra -Wpedantic -Wshadow -Werror -pthread'
     for std in c++11 c++20; do run g++ -std=$std -O2 $both examples/11_lambda.cpp || return 1; done
-    for std in c++17 c++20; do run g++ -std=$std -O1 $warn test/examples/test_hpp.cpp || return 1; done
+    run g++ -std=c++17 -O1 -D_GLIBCXX_DEBUG $warn test/examples/test_hpp.cpp || return 1
+    run g++ -std=c++20 -O1 $warn test/examples/test_hpp.cpp || return 1
     for file in examples/12_coroutine test/examples/test_await; do run g++ -std=c++20 -O1 $warn $file.cpp || return 1; done
     note 'examples/11_lambda.cpp, 12_coroutine.cpp, wsq.hpp'
 }
