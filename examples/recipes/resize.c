@@ -21,7 +21,7 @@ static void *lend(void *arg) {
     return NULL;
 }
 
-/* One caller at a time. Returns when as many threads work as it says; those too many finish their
+/* One caller at a time, wanted <= MOST. Returns when so many threads work; those too many finish their
  * tasks first. A thread takes the lowest free index, so it is the highest ones that go. A request
  * that comes before the thread has entered is not heard: hence again and again. */
 static bool resize(unsigned wanted) {
