@@ -11543,8 +11543,10 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
     /* All timers fire, because no thread will wait for their times. So their tasks are queued, and
      * thus cancelled (wsqi_check_over). */
-    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER)
+    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER) {
         (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
+        wsqi_pause(); /* a thread outside may hold the lock of a list */
+    }
     /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was just queued,
      * or the task's producer sees that the pool is over. */
     wsqi_sweep(pool);

@@ -51,7 +51,7 @@ static void timer_against_shutdown(void) {
     spawn(0);
     set_timer(0, 5000);
     explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
-    explore_check(items[0].done + items[0].cleaned <= 1);
+    explore_check(items[0].done + items[0].cleaned == 1); /* the shutdown fires the timer */
     explore_pool_end(pool);
 }
 
@@ -200,6 +200,7 @@ static void due_timer_against_permit(void) {
 typedef struct brief {
     wsq_task task;
     wsq_timer timer;
+    uint64_t delay;
     int runs;
 } brief;
 
@@ -208,7 +209,7 @@ static int briefs_over;
 static wsq_poll run_brief(wsq_ctx ctx, wsq_task *task) {
     brief *self = wsq_container_of(task, brief, task);
     if (self->runs++ == 0) {
-        explore_check(wsq_timer_set(wsq_pool_of(ctx), &self->timer, task, 0) == WSQ_OK);
+        explore_check(wsq_timer_set(wsq_pool_of(ctx), &self->timer, task, self->delay) == WSQ_OK);
         if (explore_choose(2)) explore_slow(20);
         return WSQ_PENDING;
     }
@@ -244,6 +245,35 @@ static void timer_freed_when_cancelled(void) {
 }
 
 static void cancels(void *arg) { wsq_timer_cancel(arg); }
+
+static wsq_poll clean_brief(wsq_task *task) {
+    explore_free(wsq_container_of(task, brief, task));
+    briefs_over++;
+    return WSQ_GONE;
+}
+
+static void cancels_and_frees(void *arg) {
+    brief *self = arg;
+    wsq_timer_cancel(&self->timer);
+    explore_free(self);
+}
+
+/* A shutdown fires the timers. The cleanup of a task that only its timer wakes frees both, and a thread
+ * outside frees a timer that it has cancelled. */
+static void timers_against_cancel(void) {
+    begin(1, plain);
+    briefs_over = 0;
+    brief *sleeper = brief_new(), *mine = brief_new(); /* the second is never spawned */
+    wsq_task_set_cleanup(&sleeper->task, clean_brief);
+    sleeper->delay = LONG;
+    explore_check(wsq_spawn(pool, &sleeper->task) == WSQ_OK);
+    explore_check(wsq_timer_set(pool, &mine->timer, &mine->task, LONG) == WSQ_OK);
+    explore_fiber *other = explore_start(cancels_and_frees, mine);
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    explore_check(briefs_over == 1);
+    explore_join_one(other);
+    explore_pool_end(pool);
+}
 
 /* Of two that cancel it, the one that is too late does with it what it likes. */
 static void timer_cancelled_twice(void) {
@@ -368,6 +398,7 @@ int main(void) {
     explore_random("timer: due while a permit goes to sleep", due_timer_against_permit, 2000);
     explore_random("compose: a timer freed when woken", timer_freed_when_woken, 2000);
     explore_random("compose: a timer freed when cancelled", timer_freed_when_cancelled, 2000);
+    explore_random("timer: a shutdown fires it", timers_against_cancel, 2000);
     explore_random("compose: a timer cancelled twice", timer_cancelled_twice, 2000);
     explore_random("compose: a timer set by two", timer_set_by_two, 2000);
     explore_random("compose: a timer set anew", timer_set_anew, 2000);
