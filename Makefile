@@ -6,6 +6,7 @@ PREFIX  ?= /usr/local
 INTO     = $(DESTDIR)$(PREFIX)
 WARN     = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Wstrict-prototypes
 B       ?= build
+$(if $(word 2,$(B)),$(error B, the folder for what is built, must not have a space))
 SOAK    ?= 5e7
 CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)

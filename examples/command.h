@@ -124,9 +124,9 @@ struct whole_file {
 static inline bool whole_file_open(struct whole_file *out, const char *path) {
     struct stat info;
     bool regular = stat(path, &info) != 0 || S_ISREG(info.st_mode);
-    size_t size = strlen(path) + sizeof ".part";
+    size_t size = strlen(path) + sizeof ".part" + 20; /* two processes may write to one path */
     *out = (struct whole_file){.path = path, .part = regular ? malloc(size) : NULL};
-    if (out->part) snprintf(out->part, size, "%s.part", path);
+    if (out->part) snprintf(out->part, size, "%s.part%ld", path, (long)getpid());
     out->file = fopen(out->part ? out->part : path, "wb");
     if (!out->file) free(out->part);
     return out->file != NULL;
@@ -136,10 +136,10 @@ static inline bool whole_file_open(struct whole_file *out, const char *path) {
 static inline bool whole_file_close(struct whole_file *out, bool complete) {
     if (ferror(out->file)) complete = false;
     if (fclose(out->file) != 0) complete = false;
-    if (complete && out->part && rename(out->part, out->path) != 0) {
-        remove(out->path); /* Windows does not replace */
-        complete = rename(out->part, out->path) == 0;
-    }
+#if defined(_WIN32) /* which does not replace */
+    if (complete && out->part) remove(out->path);
+#endif
+    if (complete && out->part && rename(out->part, out->path) != 0) complete = false;
     int error = errno;
     if (!complete && out->part) remove(out->part);
     free(out->part);

@@ -45,6 +45,7 @@ static bool http_decode(char *path) {
 
 static bool http_parse_line(char *line, struct http_request *request) {
     char *version, *rest;
+    if (*line == ' ') return false;
     request->method = strtok_r(line, " ", &rest);
     request->path = strtok_r(NULL, " ", &rest);
     version = strtok_r(NULL, " ", &rest);
@@ -52,9 +53,11 @@ static bool http_parse_line(char *line, struct http_request *request) {
     request->old = strcmp(version, "HTTP/1.0") == 0;
     request->keep_alive = !request->old;
     if (!request->old && strcmp(version, "HTTP/1.1") != 0) return false;
-    if (strncasecmp(request->path, "http://", 7) == 0) /* as a proxy is asked */
-        request->path = strchr(request->path + 7, '/');
-    return request->path && request->path[0] == '/' && http_decode(request->path);
+    if (strncasecmp(request->path, "http://", 7) == 0) { /* as a proxy is asked */
+        request->path += 7 + strcspn(request->path + 7, "/?#");
+        if (*request->path != '/') *--request->path = '/'; /* an empty path */
+    }
+    return request->path[0] == '/' && http_decode(request->path);
 }
 
 static bool http_parse_header(char *line, struct http_request *request) {

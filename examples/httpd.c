@@ -33,6 +33,7 @@ int main(void) {
 #include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -40,7 +41,7 @@ int main(void) {
 
 enum {
     HEAD_MAX = 8192,          /* bytes of a request, its line and headers */
-    CONNECTIONS_MAX = 10000,  /* more wait in the listen queue */
+    CONNECTIONS_MAX = 10000,  /* at most; see server.most. More wait in the listen queue */
     IDLE_MS = 10000,          /* to begin a request, to complete it, to read on */
     LINGER_MS = 1000,         /* to take the last answer, and to complete a request after SIGTERM */
     FILE_CHUNK = 256 * 1024   /* bytes of a file before others get their turn */
@@ -79,6 +80,7 @@ static struct server {
     wsq_io io;
     wsq_driver driver;
     struct service acceptor, clock, stopper;
+    unsigned most; /* connections: there are descriptors for these, and for a file of each */
     int listener, signals, directory;
     atomic_int signalled;          /* SIGTERMs so far; the stopper writes, as the next */
     _Atomic int64_t stopped_at;
@@ -364,7 +366,7 @@ static wsq_poll accept_clients(wsq_ctx ctx, wsq_task *task) {
         bool last = atomic_load(&server.signalled) > 0;
         int fd = -1;
         errno = ENFILE;
-        if (atomic_load(&server.live) < CONNECTIONS_MAX)
+        if (atomic_load(&server.live) < server.most)
             fd = accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0 && add_connection(fd)) continue;
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
@@ -456,12 +458,25 @@ static bool open_signals(void) {
     return check(server.signals >= 0, "signalfd");
 }
 
+static void limit_connections(void) {
+    struct rlimit limit = {0};
+    unsigned others = 32; /* descriptors that are no connection's */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    server.most = CONNECTIONS_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * CONNECTIONS_MAX + others)
+        server.most = limit.rlim_cur > others + 2 ? (unsigned)(limit.rlim_cur - others) / 2 : 1;
+}
+
 static bool start(uint16_t port, unsigned workers, const char *directory) {
     if (directory) server.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory && !check(server.directory >= 0, directory)) return false;
     if (!check(wsq_io_init(&server.io, &server.driver) == 0, "epoll")) return false;
     if (!open_signals()) return false;
     server.began = command_now();
+    limit_connections();
     const wsq_config config = {.workers = workers, .driver = &server.driver};
     wsq_result result = wsq_pool_create(&server.pool, &config);
     if (result != WSQ_OK) fprintf(stderr, "httpd: %s\n", wsq_result_string(result));

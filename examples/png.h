@@ -131,7 +131,7 @@ static inline void png_put(FILE *file, const void *data, size_t size, uint32_t *
         0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
         0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
     const unsigned char *bytes = data;
-    fwrite(data, 1, size, file);
+    if (size > 0) fwrite(data, 1, size, file);
     for (size_t i = 0; i < size; i++) {
         uint32_t next = table[(*crc ^ bytes[i]) & 15] ^ ((*crc ^ bytes[i]) >> 4);
         *crc = table[next & 15] ^ (next >> 4);

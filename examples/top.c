@@ -183,24 +183,27 @@ static double share_of(uint64_t now, uint64_t before, uint64_t elapsed) {
     return share < 1 ? share : 1;
 }
 
-static struct top_seen print_worker(unsigned index, const struct top_worker *worker,
-                                    struct sample *last) {
+/* shows: also prints a line. Workers for which there is no room count for the verdict all the same. */
+static struct top_seen see_worker(unsigned index, const struct top_worker *worker, struct sample *last,
+                                  bool shows) {
     struct sample now = take_sample(worker, top_now());
     uint64_t elapsed = now.at_ns - last->at_ns;
     double seconds = (double)elapsed * 1e-9;
     double idle = share_of(now.slept_ns, last->slept_ns, elapsed);
     double blocked = share_of(now.blocked_ns, last->blocked_ns, elapsed);
 
-    printf("%6u", index);
-    print_rate(now.stats.run, last->stats.run, seconds);
-    print_rate(now.stats.steals, last->stats.steals, seconds);
-    print_rate(now.stats.tasks_stolen, last->stats.tasks_stolen, seconds);
-    print_rate(now.stats.global_tasks, last->stats.global_tasks, seconds);
-    print_rate(now.stats.parks, last->stats.parks, seconds);
-    printf(" %6.1f%% %6.1f%% %8" PRIu64 " %6" PRIu64 " %8.1f", idle * 100, blocked * 100,
-           now.stats.interval, now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
-    print_bar(1 - idle);
-    end_line();
+    if (shows) {
+        printf("%6u", index);
+        print_rate(now.stats.run, last->stats.run, seconds);
+        print_rate(now.stats.steals, last->stats.steals, seconds);
+        print_rate(now.stats.tasks_stolen, last->stats.tasks_stolen, seconds);
+        print_rate(now.stats.global_tasks, last->stats.global_tasks, seconds);
+        print_rate(now.stats.parks, last->stats.parks, seconds);
+        printf(" %6.1f%% %6.1f%% %8" PRIu64 " %6" PRIu64 " %8.1f", idle * 100, blocked * 100,
+               now.stats.interval, now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
+        print_bar(1 - idle);
+        end_line();
+    }
     uint64_t runs = now.stats.run + now.stats.jobs_stolen - last->stats.run - last->stats.jobs_stolen;
     *last = now;
     return (struct top_seen){.runs = runs, .idle = idle, .blocked = blocked};
@@ -338,8 +341,11 @@ static void draw(const struct top_shared *shared, struct sample *last, double in
            "  mean us  busy");
     end_line();
     add_up_kinds(shared);
-    for (; shown < workers && lines_left > 2 * kind_count + TOP_STEPS + 3; shown++)
-        seen[shown] = print_worker(shown, &shared->worker[shown], &last[shown]);
+    for (unsigned i = 0; i < workers; i++) {
+        bool shows = lines_left > 2 * kind_count + TOP_STEPS + 3;
+        seen[i] = see_worker(i, &shared->worker[i], &last[i], shows);
+        shown += shows;
+    }
     if (shown < workers) printf("       %u more", workers - shown), end_line();
     if (kind_count > 0 && lines_left > 0) {
         printf("  task                      runs/s         runs            mean us       50%%"
@@ -350,7 +356,7 @@ static void draw(const struct top_shared *shared, struct sample *last, double in
     for (unsigned i = 0; i < kind_count && lines_left > 0; i++) print_kind(shared, &kinds[i], interval);
     top_queued(shared, queued.buckets);
     print_queued(queued.buckets);
-    top_verdict(verdict, sizeof verdict, seen, shown, interval, atomic_load(&shared->pending),
+    top_verdict(verdict, sizeof verdict, seen, workers, interval, atomic_load(&shared->pending),
                 quantile_us(&queued, 0.5));
     if (lines_left > 0 && *verdict) printf("  %s", verdict), end_line();
     fputs(on_terminal ? "\033[J" : "\n", stdout);

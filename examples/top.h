@@ -14,11 +14,13 @@
  *
  * The workers themselves write into the file, which is mapped into memory: when they fall asleep,
  * and now and then between two tasks. There is no thread, no lock and no system call for it, and
- * nothing happens while the pool is idle. Include it after wsq.h, in one file. POSIX and MinGW. */
+ * nothing happens while the pool is idle. (If the file system is full, the first write for which it
+ * has no room ends the process by SIGBUS.) Include it after wsq.h, in one file. POSIX and MinGW. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -119,7 +121,6 @@ static inline bool top_alive(int64_t process) {
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 static void *top_map(const char *path, size_t size, bool create) {
     struct stat info;
@@ -347,10 +348,21 @@ static void top_describe(struct top_shared *shared) {
     shared->began_ns = top_now();
 }
 
+/* May a file of this module's take the place? What else stands there is the user's. */
+static bool top_may_replace(const char *path) {
+    struct stat info;
+    uint64_t layout = 0;
+    if (stat(path, &info) != 0) return true;
+    FILE *file = S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    bool read = file && fread(&layout, sizeof layout, 1, file) == 1;
+    if (file) fclose(file);
+    return read && layout == (uint64_t)info.st_size;
+}
+
 /* The file gets its name when a process that maps it finds it described. NULL: errno says why. */
 static struct top_shared *top_create(const char *path) {
     size_t size = strlen(path) + sizeof ".part";
-    char *part = malloc(size);
+    char *part = top_may_replace(path) ? malloc(size) : (errno = EEXIST, NULL);
     if (!part) return NULL;
     snprintf(part, size, "%s.part", path);
     struct top_shared *shared = top_map(part, sizeof *shared, true);

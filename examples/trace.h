@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ struct trace_lane {
 struct trace {
     FILE *file;
     const char *path, *process;
-    char *part; /* the file, until it is complete */
+    char *part; /* the file, until it is complete; `path` if that is a device, say */
     uint64_t began_ns;
     bool latest;
     wsq_hooks hooks;
@@ -87,7 +88,7 @@ static uint64_t trace_now(void) {
 /* One thread is a worker at a time; but should two ever meet here, one of them yields. */
 static struct trace_lane *trace_lane_of(struct trace *trace, unsigned worker) {
     if (worker == WSQ_OUTSIDE) worker = TRACE_OUTSIDE;
-    if (worker > TRACE_LANES) return NULL;
+    else if (worker >= TRACE_LANES) return NULL;
     struct trace_lane *lane = atomic_load(&trace->lanes[worker]), *fresh;
     if (lane) return lane;
     fresh = calloc(1, sizeof *fresh);
@@ -428,6 +429,8 @@ static struct trace *trace_open(const char *path) {
         snprintf(trace->part, size, "%s.part", path);
         trace->path = strcpy(trace->part + size, path);
     }
+    struct stat info;
+    if (trace->part && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) strcpy(trace->part, path);
     /* Now: a wrong path should not cost the run. */
     if (trace->part) trace->file = fopen(trace->part, "w");
     trace->began_ns = trace_now();
@@ -486,10 +489,11 @@ static bool trace_close(struct trace *trace) {
                 trace->latest ? "first" : "last");
     bool complete = ferror(trace->file) == 0;
     if (fclose(trace->file) != 0) complete = false;
-    if (complete && rename(trace->part, trace->path) != 0) complete = false;
+    bool beside = strcmp(trace->part, trace->path) != 0;
+    if (complete && beside && rename(trace->part, trace->path) != 0) complete = false;
     if (!complete) {
         fprintf(stderr, "trace: %s: %s\n", trace->path, strerror(errno));
-        remove(trace->part);
+        if (beside) remove(trace->part);
     }
     free(trace->part);
     free(trace);

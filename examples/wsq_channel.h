@@ -37,7 +37,7 @@ typedef struct wsq_channel_line { wsq_channel_party *first, *last; } wsq_channel
 typedef struct wsq_channel {
     _Atomic(pthread_t) owner; /* of the lock, which guards the rest and the parties' states; 0: free */
     void *values[WSQ_CHANNEL_ROOM];
-    unsigned taken, put; /* so far */
+    uint64_t taken, put; /* so far */
     bool closed;
     wsq_channel_line senders, receivers; /* one of them is empty */
 } wsq_channel;

@@ -28,7 +28,7 @@ typedef struct wsq_pipeline_line {
     struct wsq_pipeline *pipeline;
     unsigned number;    /* each line has data of its own: the user's array of WSQ_PIPELINE_LINES */
     unsigned next;      /* in the list: as in `entry`, the number of the next line plus 1, or 0 */
-    unsigned long item; /* counted from 0 */
+    uint64_t item; /* counted from 0 */
     bool listed;        /* it was in the list, so the spare line is this one */
     bool worked;        /* its item is to be written */
 } wsq_pipeline_line;
@@ -39,7 +39,7 @@ typedef struct wsq_pipeline {
     void (*write)(void *user, unsigned line); /* in the order of the reads */
     void *user;
     bool over;           /* the line that reads writes these two */
-    unsigned long items; /* how many were read */
+    uint64_t items; /* how many were read */
     atomic_uint entry;
     _Atomic(wsq_pipeline_line *) meets[WSQ_PIPELINE_LINES]; /* see wsq_pipeline_meet */
     wsq_pipeline_line turn, lines[WSQ_PIPELINE_LINES];
@@ -75,7 +75,7 @@ static inline void wsq_pipeline_leave(wsq_pipeline *p) {
 /* An item and its turn to be written meet in one place. Called with the item's line when it has
  * worked, and with `turn` when the item before is written: the second call returns what the first
  * one left, the first returns NULL. */
-static inline wsq_pipeline_line *wsq_pipeline_meet(wsq_pipeline *p, unsigned long which,
+static inline wsq_pipeline_line *wsq_pipeline_meet(wsq_pipeline *p, uint64_t which,
                                                    wsq_pipeline_line *comes) {
     _Atomic(wsq_pipeline_line *) *place = &p->meets[which % WSQ_PIPELINE_LINES];
     wsq_pipeline_line *other = atomic_exchange(place, comes);

@@ -1,7 +1,7 @@
 # find_package(wsq) and target_link_libraries(program PRIVATE wsq::wsq). `make install` puts this into
 # lib/cmake/wsq, package managers into share/wsq; the header is found from here, so the whole tree can be
 # moved.
-set(wsq_prefix "${CMAKE_CURRENT_LIST_DIR}")
+get_filename_component(wsq_prefix "${CMAKE_CURRENT_LIST_DIR}" REALPATH) # /lib may be a link
 foreach(wsq_level RANGE 3)
     if(EXISTS "${wsq_prefix}/include/wsq.h")
         break()
