@@ -36,14 +36,14 @@
  *
  *     tasks  independent pieces of work that may wait and run again: for servers, pipelines, event
  *            loops, and whatever a thread pool does. They are fair: the oldest runs first, except
- *            that a task which was just woken may run next. With WSQ_SHARED they start in exactly
- *            the order of their spawns (>>guide, ORDER)
+ *            that a task which was just woken may run next. With WSQ_SHARED they leave the queue
+ *            in exactly the order of their spawns (>>guide, ORDER)
  *     jobs   recursive calls and loops over data. The newest runs first. A fork and its join cost
  *            about as much as a function call, and a job lives on your stack
  *
  * A task can run a parallel loop, and a parallel loop can spawn tasks. Tasks and jobs are structs
- * of yours, so a spawn, a wake or a fork allocates nothing (MEMORY in >>guide has two exceptions:
- * WSQ_LIFO and list_tasks). A pool without work makes no system call.
+ * of yours, so a spawn, a wake or a fork allocates nothing (MEMORY in >>guide has the exceptions:
+ * WSQ_LIFO, list_tasks, a thread that could not start). A pool without work makes no system call.
  *
  * Do not use wsq for hard real time, for thousands of calls that block at the same time (each needs
  * a thread), or where one thread is enough: a scheduler does not make a simple loop faster.
@@ -278,9 +278,9 @@
  * until a thread has come and done what is queued. A WSQ_CANCEL needs no thread.
  *
  * MEMORY. A wsq_task is 48 bytes of yours, in your struct (fewer on 32 bits). You free it when the
- * task is done (wsq_task_done is true, or a wait for it, its group or the pool has returned), no
- * other thread is still in a wait for it, and none will wake or cancel it. Or its function frees
- * it, or hands it to a task or a thread that may free it, and returns WSQ_GONE.
+ * task is done (wsq_task_done is true, or a wait for it, its group or the pool has returned
+ * WSQ_OK), no other thread is still in a wait for it, and none will wake or cancel it. Or its
+ * function frees it, or hands it to a task or a thread that may free it, and returns WSQ_GONE.
  * A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes (1 MiB, or
  * 128 KiB on 32 bits) and 12 KiB that only timers touch.
  * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
@@ -289,7 +289,8 @@
  *     - wsq_pool_dump, until it returns
  *     - when more of these exist at the same time than ever before: futures (120 bytes each);
  *       stand-ins, threads in wsq_run and tasks that run inside a wait (a block each). The pool
- *       keeps this memory for later calls
+ *       keeps this memory for later calls. (A stand-in is started where a task blocks or waits. If
+ *       that fails, a spawn or a wake tries it again)
  *
  * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
  * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
@@ -313,11 +314,12 @@
  * WSQ_LIFO). With several workers the same holds in a WSQ_SHARED pool, where all workers take from
  * the global queue, one task at a time. Use WSQ_SHARED to replace a thread pool whose queue has an
  * order. Only the starts are in order: if a task waits or blocks, the next one starts before the
- * first has ended, even with one worker.
+ * first has ended, even with one worker. And with several workers, of two tasks that have left the
+ * queue one after the other, either may come to its first instruction first.
  *
  * In a WSQ_SHARED pool a task may wait for a task that the same thread spawned before it, because
- * that task has started already. But if n tasks block n workers without wsq_block_begin, the next
- * task does not start until one of them goes on.
+ * a worker has taken that task already. But if n tasks block n workers without wsq_block_begin, the
+ * next task does not start until one of them goes on.
  *
  * In the default order, WSQ_FIFO, each worker has a ring and steals from others. With several
  * workers one thing is promised there: if a thread outside spawns one task before another, the
@@ -371,17 +373,17 @@
  *     wsq_timer_set(pool, &self->timer, task, 2000000000);     in 2 s; then, in the task:
  *     return WSQ_PENDING;                                      until the timer, or something else
  *
- * Accuracy: a timer never fires early. While a worker is idle, the timer fires about 50 us late,
- * because the system takes so long to end a sleep. If all workers are busy, it fires in a turn of
- * any worker: 1 to 2 ms late if tasks are short, about two tasks late if they are long. Then its
- * task waits in a queue. (Beside 4 tasks that yield every 5 ms, on 2 workers, the task runs 14 ms
- * late in the median, 34 at most.) If many timers are due, a worker fires 512 of them, then runs
- * other work, and then goes on.
+ * Accuracy: a timer never fires early, except in a shutdown (SHUTDOWN). While a worker is idle, the
+ * timer fires about 50 us late, because the system takes so long to end a sleep. If all workers are
+ * busy, it fires in a turn of any worker: 1 to 2 ms late if tasks are short, about two tasks late
+ * if they are long. Then its task waits in a queue. (Beside 4 tasks that yield every 5 ms, on 2
+ * workers, the task runs 14 ms late in the median, 34 at most.) If many timers are due, a worker
+ * fires 512 of them, then runs other work, and then goes on.
  *
  * A task does not know what woke it. If something other than the timer may have woken it, the task
- * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
- * the task when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
- * destroyed, its timers are not set any more.
+ * calls wsq_timer_cancel, which returns true if the timer had not fired. When the timer has woken
+ * the task, or wsq_timer_cancel has returned, the timer may be freed, and so may the task if it is
+ * done. When a pool is destroyed, its timers are not set any more.
  *
  * DRIVER. With wsq_config.driver an idle thread of the pool waits for your events (descriptors that
  * are ready, completions, messages) as well as for work, so that no thread is needed for them
@@ -753,7 +755,7 @@
  *     - a task that waits for its own group
  *     - a pool that was destroyed, as long as nothing else has taken its memory
  *     - a shutdown that waits for a task which nobody wakes: after 5 s it writes what wsq_pool_dump
- *       knows to stderr
+ *       knows to stderr (if no timer is set, and no thread waits in a driver)
  *
  * --------------------------------------------------------------------------
  * >>answers
@@ -925,7 +927,7 @@
  * pool or shuts one down: the thread ends at its next cancellation point after that call. Do not
  * cancel a thread while it runs a task, a job or a run, nor one of a pool's own threads. A thread
  * outside may run a task inside its wait (WAITING). So a thread that may be cancelled waits for
- * tasks, groups and futures with a time-out, however long, or in a pool whose hook hears of
+ * tasks, groups and futures with a time-out (not WSQ_FOREVER), or in a pool whose hook hears of
  * WSQ_EVENT_START. It does not wait in a caller_runs pool.
  *
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
@@ -1450,8 +1452,8 @@ typedef enum wsq_order {
                 * With one worker, tasks start exactly in the order of their spawns */
     WSQ_LIFO,  /* each worker has a deque for what it spawns or wakes, the newest first; thieves
                 * take the oldest. Tasks that yield or come from outside lie in the worker's ring */
-    WSQ_SHARED /* all workers take from the global queue, so tasks start exactly in the order of
-                * their spawns. No task is ever stolen from a worker; jobs are, as in every pool */
+    WSQ_SHARED /* all workers take from the global queue, exactly in the order of the spawns. No
+                * task is ever stolen from a worker; jobs are, as in every pool */
 } wsq_order;
 
 /* What a shutdown does with the work that is left. */
@@ -1603,7 +1605,7 @@ typedef struct wsq_config {
 
 /* The numbers that wsq_worker_stats and wsq_pool_stats report. The last three members describe the
  * moment of the call; all others are counts since the pool was created. With WSQ_NO_STATS only
- * `spawned`, `run`, `finished` and the last three are kept. */
+ * `spawned`, `run`, `finished` and the last three are complete. */
 typedef struct wsq_stats {
     uint64_t spawned;        /* tasks that this worker spawned */
     uint64_t run;            /* calls of a task's function */
@@ -1883,10 +1885,12 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 
 /* This closes the pool and ends the work that is left as `mode` says. From now on spawns from
  * outside are refused. This returns when the pool's threads are gone. A second call waits for the
- * first. Only threads outside the pool may call this.
+ * first. But a WSQ_CANCEL during a WSQ_DRAIN cancels what is left, and then both return. Only
+ * threads outside the pool may call this.
  * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn. The call also
- * waits for tasks that wait for a wake or for predecessors, however long that takes. But tasks that
- * other threads spawn meanwhile inside a wsq_run may be cancelled.
+ * waits for tasks that wait for a wake or for predecessors, however long that takes. (A function
+ * of a wsq_run counts as outside: its spawns are refused. What its stolen jobs spawn may be
+ * cancelled.)
  * WSQ_CANCEL: running functions return as usual, and tasks that have not started are cancelled. A
  * spawn inside a task is refused, too, and the refused task stays the caller's. A function may
  * still wait for a task that is pending or held, or for a group with such tasks. When nothing else
@@ -2047,8 +2051,9 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
 /* This waits as wsq_task_wait does, but at most `timeout_ns` nanoseconds; 0 only looks, WSQ_FOREVER
- * is no limit. The caller does not run the task here, unless the pool has no stand-in left. Then
- * the caller runs whatever task comes, and returns only when that task has returned.
+ * is no limit: then this is wsq_task_wait. Else the caller does not run the task here, unless the
+ * pool has no stand-in left. Then the caller runs whatever task comes, and returns only when that
+ * task has returned.
  * WSQ_ERR_TIMEOUT: the time was up first. The task goes on, so its memory must stay.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
@@ -2115,8 +2120,9 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, even while another thread sets the same timer
- * in the same pool. Before a timer that may be set goes to another pool, cancel it. A WSQ_CANCEL
- * shutdown fires the timers that are set, early; one that is set afterwards does not fire.
+ * in the same pool. Before a timer that may be set goes to another pool, cancel it. A shutdown
+ * fires the timers that are set, early (a WSQ_DRAIN when all tasks are done). A timer that is set
+ * after the shutdown does not fire.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
@@ -2249,7 +2255,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
 
 /* This spawns `count` tasks into the group, all or none, as wsq_spawn_batch does. Any thread may
  * call this.
- * WSQ_ERR_CANCELLED: the group is cancelled.
+ * WSQ_ERR_CANCELLED: the group is cancelled, and `count` is not 0.
  * WSQ_ERR_INVALID: the group is NULL, or as in wsq_spawn_batch.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, size_t count);
@@ -2352,7 +2358,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
  * a task and waits for it. Jobs that a worker has forked before this call, and not joined yet, stay
  * on the worker meanwhile: join them first, or pass the context on in place of the call.
  * After an error `fn` was not called.
- * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_CLOSED: the pool is shutting down, and the caller is outside.
  * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
@@ -6710,19 +6716,23 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
  * any other to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
-/* Notes a wake in the task's state. True: the caller must queue the task. Any thread calls this. */
-static inline bool wsqi_task_notify(wsq_task *task) {
+/* Notes a wake in the task's state. Returns the former state. Any thread calls this. */
+static inline uint32_t wsqi_task_notify(wsq_task *task) {
     /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
      * with T3 and T5. This is a release even if the task was notified before, because the run that
      * takes the notification must see what this waker wrote, too. */
-    uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    /* False: another thread may already run and end the task, so its memory may be gone. */
+    return wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
+}
+
+/* A wake was noted in this state. Must the caller queue the task? If not, another thread may
+ * already run and end the task, so its memory may be gone. */
+static inline bool wsqi_task_asleep(uint32_t state) {
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
     wsqi_check_task(task);
-    if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
+    if (wsqi_task_asleep(wsqi_task_notify(task))) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
 WSQ_API bool wsq_task_cancel(wsq_task *task) {
@@ -6736,8 +6746,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
         /* T4: what the caller wrote is visible to the cleanup. Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
-    if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
-        wsqi_task_schedule(wsqi_task_pool(task), task);
+    if (wsqi_task_asleep(state)) wsqi_task_schedule(wsqi_task_pool(task), task);
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_HOLD;
 }
 
@@ -7154,10 +7163,9 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
  * lists + 1. Then its task is woken (wsqi_task_notify). Returns the task if the caller must queue
- * it. Otherwise the woken task may already run and free the timer, so this function does not use
- * the timer any more. (A cancel that reads the mark locks the lists before it returns, so it does
- * not return during this function.) In a pool that is over no task runs, so the mark goes, because
- * a cancel that saw it later might use lists that were freed. */
+ * it. Otherwise, if the task is live, it may already run again and free the timer, so this function
+ * does not use the timer any more. (A cancel that reads the mark locks the lists before it returns,
+ * so it does not return during this function.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -7166,10 +7174,12 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     }
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
-    bool queue = wsqi_task_notify(task);
-    if (!queue && wsqi_load_hint(timers->pool->phase) != WSQI_PHASE_OVER) return NULL;
+    uint32_t state = wsqi_task_notify(task);
+    bool queue = wsqi_task_asleep(state);
+    if (!queue && wsqi_task_live(state)) return NULL;
     /* N3: a thread that sees NULL may free the timer or set it again, so this store is the last use
-     * here. Pairs with N4. The task cannot have freed the timer before: it is not queued yet. */
+     * here. Pairs with N4. The task cannot have freed the timer before: it is not queued yet, or
+     * the wake was none. */
     wsqi_store_rel(&timer->timers, NULL);
     return queue ? task : NULL;
 }
@@ -10747,7 +10757,9 @@ struct wsqi_loop {
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_loop *loop = wsqi_worker_of(ctx)->frame.loop;
-    if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
+    uint32_t running = 0;
+    /* Relaxed: see `stopped`. Failure: it is stopped already, maybe because memory lacks. */
+    if (loop != NULL) (void)wsqi_cas_rlx(&loop->stopped, &running, 1u);
 }
 
 /* The upper half of a range, forked as a job. */
@@ -11469,12 +11481,12 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     /* P5: what a thread did before it went off duty is visible, too. */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads);
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
-    bool left = wsqi_queued(pool);
+    bool left = wsqi_queued(pool) || wsqi_load_fenced(&pool->watch.timer_next) != WSQI_NEVER;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
-    /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
-     * If this thread is itself the one in wsq_pool_shutdown (stopper), it calls no thread: the
-     * tasks' producers are about to notify, or to call this thread. */
+    /* Maybe no other thread takes the queued tasks, and only the one in wsq_pool_shutdown fires
+     * timers early, so this calls it. If this thread is itself that one (stopper), it calls no
+     * thread: the tasks' producers are about to notify, or to call this thread. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
@@ -11518,6 +11530,15 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
 }
 
+/* Fires all timers, early, because a pool that stops does not wait for their times: a task that
+ * sleeps is cancelled. */
+static void wsqi_timers_end(wsq_pool *pool) {
+    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER) {
+        (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
+        wsqi_pause(); /* a thread outside may hold the lock of a list */
+    }
+}
+
 /* Ends the pool: waits until it is over and its threads have ended. The first shutdown calls
  * this. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
@@ -11528,6 +11549,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
+        wsqi_timers_end(pool);
         /* A lend_only or caller_runs pool may have no thread to cancel tasks, so this one does. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (wsqi_pump_enter(pool)) {
@@ -11537,16 +11559,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_check_still(pool, true);
         /* P5: what tasks did is visible. Pairs with P6. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
+        if (wsqi_load_fenced(&pool->watch.timer_next) != WSQI_NEVER) continue; /* set just now */
         (void)wsqi_wait_block(wait, NULL); /* the wait of a cleanup may have taken permits */
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
-    /* All timers fire, because no thread will wait for their times. So their tasks are queued, and
-     * thus cancelled (wsqi_check_over). */
-    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER) {
-        (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
-        wsqi_pause(); /* a thread outside may hold the lock of a list */
-    }
+    wsqi_timers_end(pool); /* those that were set while the pool came to its end */
     /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was just queued,
      * or the task's producer sees that the pool is over. */
     wsqi_sweep(pool);
