@@ -255,8 +255,8 @@
  * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
  * cleanup, or the owner of the task, frees what the function would have freed. A pending task is
  * cancelled only when it is woken, and a held task when its predecessors have ended. The memory of
- * both must stay until the pool is gone. (The shutdown itself fires all timers that are set, so it
- * cancels the tasks that wait for them.)
+ * both must stay until the pool is gone. (At its end the shutdown fires all timers that are set,
+ * and so cancels the tasks that wait for them.)
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
  * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
@@ -2121,8 +2121,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, even while another thread sets the same timer
  * in the same pool. Before a timer that may be set goes to another pool, cancel it. A shutdown
- * fires the timers that are set, early (a WSQ_DRAIN when all tasks are done). A timer that is set
- * after the shutdown does not fire.
+ * fires the timers that are set at its end, early: then only tasks that sleep are left. A timer
+ * that is set after the shutdown does not fire.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
@@ -11481,12 +11481,12 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     /* P5: what a thread did before it went off duty is visible, too. */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads);
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
-    bool left = wsqi_queued(pool) || wsqi_load_fenced(&pool->watch.timer_next) != WSQI_NEVER;
+    bool left = wsqi_queued(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
-    /* Maybe no other thread takes the queued tasks, and only the one in wsq_pool_shutdown fires
-     * timers early, so this calls it. If this thread is itself that one (stopper), it calls no
-     * thread: the tasks' producers are about to notify, or to call this thread. */
+    /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
+     * If this thread is itself the one in wsq_pool_shutdown (stopper), it calls no thread: the
+     * tasks' producers are about to notify, or to call this thread. */
     if (left && !stopper) wsqi_call(pool, pool);
     return !left;
 }
@@ -11530,15 +11530,6 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
 }
 
-/* Fires all timers, early, because a pool that stops does not wait for their times: a task that
- * sleeps is cancelled. */
-static void wsqi_timers_end(wsq_pool *pool) {
-    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER) {
-        (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
-        wsqi_pause(); /* a thread outside may hold the lock of a list */
-    }
-}
-
 /* Ends the pool: waits until it is over and its threads have ended. The first shutdown calls
  * this. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
@@ -11549,7 +11540,6 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
-        wsqi_timers_end(pool);
         /* A lend_only or caller_runs pool may have no thread to cancel tasks, so this one does. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (wsqi_pump_enter(pool)) {
@@ -11559,12 +11549,17 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_check_still(pool, true);
         /* P5: what tasks did is visible. Pairs with P6. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
-        if (wsqi_load_fenced(&pool->watch.timer_next) != WSQI_NEVER) continue; /* set just now */
         (void)wsqi_wait_block(wait, NULL); /* the wait of a cleanup may have taken permits */
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
-    wsqi_timers_end(pool); /* those that were set while the pool came to its end */
+    /* All timers fire, because no thread will wait for their times. So the tasks that sleep are
+     * queued, and thus cancelled (wsqi_check_over). Rejected: to do this before the pool is over.
+     * Then cleanups that wait for one another may lie on several stacks, in the wrong order. */
+    while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER) {
+        (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
+        wsqi_pause(); /* a thread outside may hold the lock of a list */
+    }
     /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was just queued,
      * or the task's producer sees that the pool is over. */
     wsqi_sweep(pool);

@@ -615,39 +615,6 @@ static void pending_at_the_end(void) {
     }
 }
 
-/* A task that waits for one that sleeps: when the wait returns, the other one has been cancelled, and its
- * memory may go. */
-static wsq_poll wait_for_sleeper(wsq_ctx ctx, step *self) {
-    step *other = self->arg;
-    CHECK_EQ(wsq_timer_set(wsq_pool_of(ctx), &other->timer, &other->task, 3600000000000u), WSQ_OK);
-    CHECK_EQ(wsq_task_wait(&other->task), WSQ_ERR_CANCELLED);
-    CHECK(wsq_task_done(&other->task));
-    CHECK_EQ(other->cleanups, 1);
-    memset((void *)other, 0xee, sizeof *other);
-    return WSQ_DONE;
-}
-
-static wsq_poll sleep_on(wsq_ctx ctx, step *self) {
-    (void)ctx, (void)self;
-    return WSQ_PENDING;
-}
-
-static void awaited_at_the_end(void) {
-    for (size_t i = 0; i < test_times(20); i++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = 1 + (unsigned)i % 3});
-        static step waiting, sleeper;
-        step_new(&sleeper, sleep_on, NULL);
-        step_new(&waiting, wait_for_sleeper, &sleeper);
-        spawn(pool, &sleeper);
-        step_asleep(&sleeper);
-        spawn(pool, &waiting);
-        while (wsqi_load_acq(&sleeper.timer.timers) == NULL) sched_yield();
-        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
-        CHECK_EQ(waiting.runs, 1);
-        pool_end(pool);
-    }
-}
-
 /* ---- the caller runs ---- */
 
 static wsq_poll yield_until_rung(wsq_ctx ctx, step *self) {
@@ -721,7 +688,6 @@ int main(void) {
     RUN(no_memory);
     RUN(others_in_between);
     RUN(pending_at_the_end);
-    RUN(awaited_at_the_end);
     RUN(of_a_pool_that_is_gone);
     return test_end();
 }
