@@ -11422,10 +11422,14 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
 
 /* The pool is still. The first round over the buckets looks for a thread that was called already,
  * because that thread will go on, and may end what the others wait for. If there is none, a second
- * round releases each wait that would last for ever. False: no thread waits inside a task. */
+ * round releases each wait that would last for ever. If that is none, each wait is for a task that
+ * lies below a wait itself, on this thread's stack or another's. Then a third round releases one.
+ * False: no thread waits inside a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
-    bool any = false, called = false;
-    for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
+    bool any = false, called = false, released = false;
+    for (int i = 0; i < 3 * WSQI_BUCKETS; i++) {
+        int round = i / WSQI_BUCKETS;
+        if (round > 0 && (!any || called || (round == 2 && released))) break;
         wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
@@ -11434,10 +11438,11 @@ static bool wsqi_waits_release(wsq_pool *pool) {
             any = true;
             if (wsqi_wait_called(wait)) {
                 called = true;
-            } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
+            } else if (round == 1 ? wsqi_wait_vain(wait) : round == 2 && !released) {
                 /* W1: the waiting thread sees what has changed. Pairs with W2. */
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
                 wsqi_unpark(wait->parker);
+                released = true;
             }
         }
         wsqi_unlock(pool, &bucket->lock);
@@ -11467,8 +11472,9 @@ static bool wsqi_swept(wsqi_wait *wait) {
     wsqi_fence_sc(); /* P4: as in wsqi_check_still */
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: as in wsqi_still */
     bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
-    bool vain = sleep && !wsqi_queued(pool) && !wsqi_waits_called(pool) && wsqi_wait_vain(wait);
-    if (sleep && !vain) (void)wsqi_waits_release(pool);
+    bool still = sleep && !wsqi_queued(pool) && !wsqi_waits_called(pool);
+    bool vain = still && wsqi_wait_vain(wait);
+    if (sleep && !vain && !wsqi_waits_release(pool)) vain = still; /* else nobody would go on */
     wsqi_unlock(pool, &pool->lock);
     if (!vain) wsqi_thread_yield();
     return vain;

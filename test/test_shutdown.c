@@ -306,6 +306,72 @@ static void waits_end_one_by_one(void) {
     }
 }
 
+/* ---- cleanups that wait for each other ---- */
+
+enum { CHAINED = 40 };
+
+typedef struct chained {
+    wsq_task task;
+    struct chained *waits_for;
+    unsigned cleanups;
+} chained;
+
+static chained chain[CHAINED];
+static atomic_bool chain_open;
+
+static wsq_poll chained_run(wsq_ctx ctx, wsq_task *task) { return (void)ctx, (void)task, WSQ_DONE; }
+
+static wsq_poll chained_clean(wsq_task *task) {
+    chained *self = wsq_container_of(task, chained, task);
+    self->cleanups++;
+    if (self->waits_for != NULL) (void)wsq_task_wait(&self->waits_for->task);
+    return WSQ_DONE;
+}
+
+static wsq_poll hold_worker(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    while (!atomic_load(&chain_open)) sched_yield();
+    return WSQ_DONE;
+}
+
+static void open_or_shut(test_thread *self) {
+    if (self->index == 0) CHECK_EQ(wsq_pool_shutdown(self->arg, WSQ_CANCEL), WSQ_OK);
+    if (self->index == 1) test_nap(100000), atomic_store(&chain_open, true);
+}
+
+/* A worker that waits in a cleanup cancels what it finds. So what it waits for may lie below it, on its
+ * own stack or on another one: none of them would go on. Also if they wait in a circle. */
+static void cleanups_that_wait(void) {
+    static const wsq_config configs[] = {
+        {.workers = 2}, {.workers = 3, .max_standins = WSQ_STANDINS_OFF}, {.workers = 2, .order = WSQ_SHARED},
+        {.workers = 2, .caller_runs = true}, {.workers = 2, .lend_only = true}};
+    for (size_t round = 0; round < test_times(100); round++) {
+        wsq_config config = configs[round % 5];
+        wsq_pool *pool = pool_new(config);
+        wsq_task holders[3];
+        unsigned order[CHAINED], held = round % 5 < 3 ? config.workers : 0;
+        uint64_t random = test_seed + round;
+        atomic_store(&chain_open, held == 0);
+        for (unsigned i = 0; i < held; i++) {
+            wsq_task_init(&holders[i], hold_worker);
+            CHECK_EQ(wsq_spawn(pool, &holders[i]), WSQ_OK);
+        }
+        for (unsigned i = 0; i < CHAINED; i++) {
+            unsigned j = (unsigned)test_below(&random, i + 1), above = CHAINED - 1 - i;
+            order[i] = order[j];
+            order[j] = i;
+            chain[i] = (chained){.waits_for = above == 0 ? NULL : &chain[i + 1 + test_below(&random, above)]};
+            wsq_task_init(&chain[i].task, chained_run);
+            wsq_task_set_cleanup(&chain[i].task, chained_clean);
+        }
+        if (round % 3 == 0) chain[CHAINED - 1].waits_for = &chain[0];
+        for (unsigned i = 0; i < CHAINED; i++) CHECK_EQ(wsq_spawn(pool, &chain[order[i]].task), WSQ_OK);
+        test_threads(2, open_or_shut, pool);
+        for (unsigned i = 0; i < CHAINED; i++) CHECK(wsq_task_done(&chain[i].task) && chain[i].cleanups <= 1);
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("test_shutdown");
     RUN(shutdown_while_others_submit);
@@ -314,5 +380,6 @@ int main(void) {
     RUN(cancel_everywhere);
     RUN(cancel_tells_waiters);
     RUN(waits_end_one_by_one);
+    RUN(cleanups_that_wait);
     return test_end();
 }
