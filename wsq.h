@@ -2120,9 +2120,9 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, even while another thread sets the same timer
- * in the same pool. Before a timer that may be set goes to another pool, cancel it. A shutdown
- * fires the timers that are set at its end, early: then only tasks that sleep are left. A timer
- * that is set after the shutdown does not fire.
+ * in the same pool. Before a timer that may be set goes to another pool, cancel it. At its end a
+ * shutdown fires, early, all timers that are set. A timer that is set after the shutdown does not
+ * fire.
  * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
@@ -11474,7 +11474,7 @@ static bool wsqi_swept(wsqi_wait *wait) {
     bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
     bool still = sleep && !wsqi_queued(pool) && !wsqi_waits_called(pool);
     bool vain = still && wsqi_wait_vain(wait);
-    if (sleep && !vain && !wsqi_waits_release(pool)) vain = still; /* else nobody would go on */
+    if (still && !vain && !wsqi_waits_release(pool)) vain = true; /* else nobody would go on */
     wsqi_unlock(pool, &pool->lock);
     if (!vain) wsqi_thread_yield();
     return vain;
@@ -11561,7 +11561,8 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
     /* All timers fire, because no thread will wait for their times. So the tasks that sleep are
      * queued, and thus cancelled (wsqi_check_over). Rejected: to do this before the pool is over.
-     * Then cleanups that wait for one another may lie on several stacks, in the wrong order. */
+     * Then cleanups that wait for one another may lie on several stacks, in the wrong order, and
+     * some of their waits are released (wsqi_waits_release). */
     while (wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER) {
         (void)wsqi_timers_fire_by(pool, WSQI_LATEST, 0);
         wsqi_pause(); /* a thread outside may hold the lock of a list */
