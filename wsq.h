@@ -2618,9 +2618,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
  *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
- *  B7 B8  a stand-in has come; counted  acq+rel; acq  each other  an idle stand-in is not counted
- *  B9     work left to a starting thread full barrier itself     it waits for a thread that fails
- *  B10    a start has failed           acquire       I6          the called worker misses work
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -4087,7 +4084,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             wait, and may also be searching or idle there. An idle thread that wakes up by
  *             itself, and finds no permit asleep, runs only tasks that are pinned to it, and then
  *             seeks a permit, too.
- *             A stand-in: coming (its thread is new) -> idle. See >>thread
+ *             A new stand-in begins as an idle thread. See >>thread
  *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
  *             leave: here -> dismissed -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
@@ -4275,7 +4272,6 @@ typedef enum wsqi_driving {
  * a task inside a wait, or a wsq_run that a worker or helper calls. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
-    WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
     WSQI_USE_GUEST, /* a wsq_run of a thread from outside, or a wsq_run nested in that one */
     WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
@@ -4372,15 +4368,13 @@ typedef struct wsqi_duty {
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
 
-/* How many blocks and threads there are. The holder of the pool's lock writes the counts; a new
- * stand-in writes `coming`, too. */
+/* How many blocks and threads there are. The holder of the pool's lock writes the counts; `failed`
+ * is only a hint, which any thread writes. */
 typedef struct wsqi_made {
     wsqi_a32 threads; /* blocks of workers and stand-ins */
     wsqi_a32 guests;  /* blocks of guests */
-    wsqi_a32 started; /* stand-ins whose thread exists or is being made */
-    wsqi_a32 coming;  /* new stand-ins that S does not count yet */
+    wsqi_a32 started; /* stand-ins whose thread exists */
     wsqi_a32 failed;  /* how many starts in a row have failed, or were left out for that reason */
-    wsqi_a32 relied;  /* 1: a thread has left work to others' starts. Any thread writes it */
 } wsqi_made;
 
 /* The free futures that no worker holds, and the memory of all; see >>future. */
@@ -4529,8 +4523,8 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->made.threads);
 }
 
-/* Returns the number of all workers, and of stand-ins whose thread exists or is being made. (A
- * worker counts even while no thread is lent to it. A stand-in that failed to start does not.) */
+/* Returns the number of all workers, and of stand-ins whose thread exists. (A worker counts even
+ * while no thread is lent to it.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
     return pool->workers + wsqi_load_fenced(&pool->made.started);
 }
@@ -5167,7 +5161,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as `sleepers`
  *            has bits set. While S counts a searcher, a producer need not wake a thread, because
  *            the last searcher looks everywhere when it stops.
- * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
+ * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep
+ *            (for a new stand-in, the thread that starts it does).
  *            A waker first counts one idle thread as a searcher. Then it clears one bit, and gives
  *            that bit's thread the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
@@ -5181,7 +5176,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *
  * CHANGES OF S. Only these functions change S, once the pool is created (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
- *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
+ *   wsqi_idle_begin           a thread becomes idle; if it had a permit, the permit sleeps
  *   wsqi_idle_take            a waker turns idle threads, each with a permit, into searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
@@ -5321,19 +5316,6 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
-}
-
-/* Calls all waiting workers if no other thread can use a permit that sleeps: all stand-ins exist,
- * and more permits sleep than there are idle or starting threads. A waiting thread without a permit
- * then takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is
- * 0, this calls only for the first permit too many. If a second one sleeps beside it, no waiting
- * thread took the first, so none would take the second.) */
-static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
-    if (wsqi_standins_left(pool)) return;
-    uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->made.coming);
-    if (wsqi_sleeping(s) <= threads) return;
-    if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0)
-        wsqi_call_some(pool, NULL, true);
 }
 
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first);
@@ -6161,37 +6143,28 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->sleep.run = run;
 }
 
-/* From here on S counts the owner, a new stand-in, as an idle thread. */
-static void wsqi_standin_came(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    self->use = WSQI_USE_COMMON;
-    /* B7: a thread that sees the lower `coming` sees this thread in S. Pairs with B8. */
-    wsqi_add_acqrel(&pool->made.coming, 0u - 1u);
-    /* I8: either this thread sees a permit given back now, or the giver sees the lower `coming`. If
-     * not, the giver counts this thread there and in S, and starts no stand-in. */
-    wsqi_fence_rmw();
-    (void)wsqi_thread_ready(pool, 0, true);
-    wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
+/* From here on S counts the owner of the block as an idle thread. If it had a permit, that permit
+ * sleeps. The owner calls this, or, before a new stand-in has done anything, the thread that starts
+ * it. Returns the new value of S. */
+static uint64_t wsqi_idle_begin(wsqi_worker *block) {
+    uint64_t change = WSQI_IDLE;
+    if (block->permit) change += WSQI_SLEEPING;
+    if (block->searching) change -= WSQI_SEARCHING;
+    /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
+    wsqi_or_acqrel(&block->pool->bitmap.sleepers[block->index / 64], wsqi_bit(block));
+    /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or the looks in
+     * wsqi_sleep_idle see the work or the full slot. P6: a shutdown sees what this sleeper
+     * queued. */
+    return wsqi_add_sc(&block->pool->permits, change) + change;
 }
 
-/* The owner found no work, or has no permit. It sleeps until another thread wakes it, with a permit
- * and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons for that are a
- * pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the end of `wait`
- * (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
-static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
+/* S counts the owner as idle; it was `s` then or since. The owner sleeps until another thread wakes
+ * it, with a permit and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons
+ * for that are a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the
+ * end of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
+static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
     wsq_pool *pool = self->pool;
-    uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
-    if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
-    if (wait != NULL) wsqi_add_hint(&pool->bitmap.nested[self->index / 64], wsqi_bit(self));
-    /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
-    wsqi_or_acqrel(&pool->bitmap.sleepers[self->index / 64], wsqi_bit(self));
-    /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or this thread's looks
-     * below see the work or the full slot. P6: a shutdown sees what this sleeper queued. */
-    uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
-    uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
-    wsqi_permit_slept(pool);
-    if (self->use == WSQI_USE_COMES) wsqi_standin_came(self);
     self->search.robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
     /* These two calls precede wsqi_pass_on, which wakes a thread if a needed watcher is missing. */
@@ -6228,8 +6201,19 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
     /* Another thread may have to watch now. (A searcher checks that later, in wsqi_search_end.) */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
+}
+
+/* The owner found no work, or has no permit, and sleeps as an idle thread. wait: the wait in which
+ * it does so, or NULL. */
+static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
+    wsqi_a64 *nested = &self->pool->bitmap.nested[self->index / 64];
+    if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
+    if (wait != NULL) wsqi_add_hint(nested, wsqi_bit(self));
+    uint64_t s = wsqi_idle_begin(self); /* P6, and more */
+    wsqi_permit_slept(self->pool);
+    wsqi_sleep_idle(self, wait, s);
     if (wait == NULL) return;
-    wsqi_add_hint(&pool->bitmap.nested[self->index / 64], 0u - wsqi_bit(self)); /* clears the bit */
+    wsqi_add_hint(nested, 0u - wsqi_bit(self)); /* clears the bit */
     wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
 }
 
@@ -8888,6 +8872,17 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
+/* Calls all waiting workers, because no other thread can use a permit that sleeps: more permits
+ * sleep than threads are idle, and no stand-in can start. A waiting thread without a permit then
+ * takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is 0,
+ * this calls only for the first permit too many. If a second one sleeps beside it, no waiting
+ * thread took the first, so none would take the second.) */
+static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
+    if (wsqi_sleeping(s) <= wsqi_idle(s) || wsqi_forked(pool)) return;
+    if (wsqi_sleeping(s) == wsqi_idle(s) + 1 || pool->config.max_standins != 0)
+        wsqi_call_some(pool, NULL, true);
+}
+
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
  * notifies. If no thread could use the permit, starts a stand-in. The thread does this when it
  * blocks in a task, when it has no permit and a run of its task has returned, or when it leaves the
@@ -8920,10 +8915,9 @@ static void wsqi_permit_give(wsqi_worker *self) {
     else if (spilled) wsqi_notify_fenced(pool);
     if (spilled) wsqi_check_over(pool);
     if (change != WSQI_SLEEPING) return;
-    wsqi_permit_offer(pool, s + change);
     wsqi_permit_slept(pool);
     /* Is there a thread for the permit? Two blocking threads may have counted on the same one. */
-    (void)wsqi_thread_ready(pool, 0, true);
+    if (!wsqi_thread_ready(pool, 0, true)) wsqi_permit_offer(pool, s + change);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
@@ -8979,7 +8973,11 @@ static void wsqi_serve(void *block) {
     wsq_pool *pool = self->pool;
     wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* now S counts this thread as idle */
+    if (self->index >= pool->workers) { /* a stand-in begins as an idle thread */
+        wsqi_lock(pool, &pool->lock); /* its starter holds the lock until S counts it */
+        wsqi_unlock(pool, &pool->lock);
+        wsqi_sleep_idle(self, NULL, wsqi_load_sc(&pool->permits)); /* I8: it looks after that */
+    }
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
@@ -9025,74 +9023,48 @@ static bool wsqi_standin_start(wsq_pool *pool) {
      * start fails, the block stays counted. So wsqi_alone returns false, and the only worker of a
      * pool notifies for its tasks from then on, and so tries to start the thread again.) */
     wsqi_store_rel(&pool->made.threads, index + 1);
-    wsqi_add_hint(&pool->made.started, 1u); /* before the thread reads it in wsqi_permit_offer */
-    wsqi_add_hint(&pool->made.coming, 1u);
-    block->use = WSQI_USE_COMES;
-    if (wsqi_worker_start(block)) return true;
-    wsqi_add_hint(&pool->made.coming, 0u - 1u);
-    wsqi_add_hint(&pool->made.started, 0u - 1u);
-    return false;
+    if (!wsqi_worker_start(block)) return false;
+    wsqi_add_hint(&pool->made.started, 1u);
+    (void)wsqi_idle_begin(block); /* the new thread waits for the lock, and finds itself idle */
+    return true;
 }
 
-/* Are there enough idle or starting threads: one for each permit that sleeps, and `more` for
- * permits that are about to sleep? For a moment a new thread is counted twice, as starting and as
- * idle, so other threads may get a wrong yes. Therefore the new thread asks again after that moment
- * (wsqi_standin_came). To count it as neither for a moment would be worse. Then a waiting thread
- * could take a permit, and run in its wait a task that waits for the task below: neither would end.
- * */
-static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    /* B8: if this thread sees the lower `coming`, it sees the new thread in S. Pairs with B7. */
-    uint32_t coming = wsqi_load_acq(&pool->made.coming);
+/* Are there enough idle threads: one for each permit that sleeps, and `more` for permits that are
+ * about to sleep? */
+static bool wsqi_threads_suffice(const wsq_pool *pool, uint32_t more) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
+    return wsqi_idle(s) >= wsqi_sleeping(s) + more;
 }
 
-/* Starts a stand-in if wsqi_threads_suffice says no. False: there still are too few threads. first:
- * the caller has put a permit to sleep, or has come. Other callers ask before each task, so after
- * four failed starts they try only every 16th time (wsqi_worth). If no thread is started, a waiting
- * worker may have to do the work that was left to one, also if no start is tried. */
+/* Starts stand-ins until wsqi_threads_suffice says yes. False: there still are too few threads.
+ * first: the caller has put a permit to sleep. Other callers ask before each task, so after four
+ * failed starts they try only every 16th time (wsqi_worth). While one caller starts a thread,
+ * others wait for the lock. (If they counted on that thread, and its start failed, their work would
+ * lie beside a sleeping permit.) */
 static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first) {
     uint32_t failed = wsqi_load_hint(&pool->made.failed) + 1;
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
-    bool ready = false;
-    if (first || wsqi_worth(failed - 1)) {
-        wsqi_lock(pool, &pool->lock);
-        ready = wsqi_threads_suffice(pool, more) || wsqi_standin_start(pool);
-        if (ready || !wsqi_standins_left(pool)) failed = 0;
+    if (!first && !wsqi_worth(failed - 1)) {
         wsqi_store_hint(&pool->made.failed, failed);
-        wsqi_unlock(pool, &pool->lock);
-    } else {
-        wsqi_store_hint(&pool->made.failed, failed);
+        return false;
     }
-    if (failed == 0) return ready;
-    wsqi_fence_sc(); /* B9: as in wsqi_thread_rely. Pairs with itself. */
-    /* B10: the called workers see the work that was left. Pairs with I6. */
-    if (wsqi_xchg_acq(&pool->made.relied, 0u) != 0) wsqi_call_some(pool, NULL, true);
-    return false;
-}
-
-/* This thread is about to leave work to a stand-in that may be starting now. If that start fails,
- * the thread that tried it calls all waiting workers (wsqi_thread_ready). A caller that has queued
- * the work has passed a full barrier since (I6). */
-static void wsqi_thread_rely(wsq_pool *pool) {
-    wsqi_store_hint(&pool->made.relied, 1u);
-    /* B9: either this thread sees that the start has failed, or the thread that tried it sees
-     * `relied`. Otherwise the work would wait for a thread that never comes. Pairs with itself. */
-    wsqi_fence_sc();
+    bool ready;
+    wsqi_lock(pool, &pool->lock);
+    while (!(ready = wsqi_threads_suffice(pool, more)) && wsqi_standin_start(pool)) {}
+    if (ready || !wsqi_standins_left(pool)) failed = 0;
+    wsqi_store_hint(&pool->made.failed, failed);
+    wsqi_unlock(pool, &pool->lock);
+    return ready;
 }
 
 /* There is a queued task. Is there a thread for a permit that sleeps? The thread that put it to
- * sleep has started a stand-in if necessary, or is about to (wsqi_permit_give). So this tries it
- * only if the last start has failed, and not each time (wsqi_thread_ready). (If all stand-ins have
- * been started, wsqi_permit_offer calls the waiting workers. Rejected: to start a stand-in here
- * each time. The caller often holds a task, and would start it 0.3 ms later.) */
+ * sleep starts a stand-in if necessary, or offers the permit to waiting workers (wsqi_permit_give).
+ * So this tries a start only if the last one has failed, and not each time (wsqi_thread_ready). */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    if (pool->config.max_standins == 0) return;
-    wsqi_thread_rely(pool);
-    if (wsqi_load_fenced(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0, false);
+    if (wsqi_load_hint(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0, false);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
@@ -9135,7 +9107,6 @@ static bool wsqi_permit_leave(wsqi_worker *block, bool keeps) {
     }
     if (wsqi_spill_all(block)) wsqi_notify(pool); /* others must run the block's tasks now */
     if (!keeps || wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0) return true;
-    wsqi_thread_rely(pool);
     /* The block takes a sleeping permit that no other thread could use. */
     return wsqi_thread_ready(pool, 0, false) || !wsqi_permit_take(block);
 }
