@@ -2618,6 +2618,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
  *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
+ *  B7 B8  stand-ins counted; one comes acq; seq_cst each other  a stand-in is counted twice
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -4084,7 +4085,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             wait, and may also be searching or idle there. An idle thread that wakes up by
  *             itself, and finds no permit asleep, runs only tasks that are pinned to it, and then
  *             seeks a permit, too.
- *             A new stand-in begins as an idle thread. See >>thread
+ *             A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
  *             leave: here -> dismissed -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
@@ -4374,6 +4375,7 @@ typedef struct wsqi_made {
     wsqi_a32 threads; /* blocks of workers and stand-ins */
     wsqi_a32 guests;  /* blocks of guests */
     wsqi_a32 started; /* stand-ins whose thread exists */
+    wsqi_a32 coming;  /* those among them that S does not count yet */
     wsqi_a32 failed;  /* how many starts in a row have failed, or were left out for that reason */
 } wsqi_made;
 
@@ -5161,8 +5163,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as `sleepers`
  *            has bits set. While S counts a searcher, a producer need not wake a thread, because
  *            the last searcher looks everywhere when it stops.
- * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep
- *            (for a new stand-in, the thread that starts it does).
+ * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
  *            A waker first counts one idle thread as a searcher. Then it clears one bit, and gives
  *            that bit's thread the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
@@ -6143,25 +6144,24 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->sleep.run = run;
 }
 
-/* From here on S counts the owner of the block as an idle thread. If it had a permit, that permit
- * sleeps. The owner calls this, or, before a new stand-in has done anything, the thread that starts
- * it. Returns the new value of S. */
-static uint64_t wsqi_idle_begin(wsqi_worker *block) {
+/* From here on S counts the owner as an idle thread. If it had a permit, the permit sleeps. Returns
+ * the new value of S. */
+static uint64_t wsqi_idle_begin(wsqi_worker *self) {
     uint64_t change = WSQI_IDLE;
-    if (block->permit) change += WSQI_SLEEPING;
-    if (block->searching) change -= WSQI_SEARCHING;
+    if (self->permit) change += WSQI_SLEEPING;
+    if (self->searching) change -= WSQI_SEARCHING;
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
-    wsqi_or_acqrel(&block->pool->bitmap.sleepers[block->index / 64], wsqi_bit(block));
+    wsqi_or_acqrel(&self->pool->bitmap.sleepers[self->index / 64], wsqi_bit(self));
     /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or the looks in
-     * wsqi_sleep_idle see the work or the full slot. P6: a shutdown sees what this sleeper
-     * queued. */
-    return wsqi_add_sc(&block->pool->permits, change) + change;
+     * wsqi_sleep_idle see the work or the full slot. P6: a shutdown sees what this sleeper queued.
+     * B8: a thread that sees a new stand-in in S sees that `coming` is lower. Pairs with B7. */
+    return wsqi_add_sc(&self->pool->permits, change) + change;
 }
 
-/* S counts the owner as idle; it was `s` then or since. The owner sleeps until another thread wakes
- * it, with a permit and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons
- * for that are a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the
- * end of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
+/* S counts the owner as idle; s: its value then. The owner sleeps until another thread wakes it,
+ * with a permit and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons for
+ * that are a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the end
+ * of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
 static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
@@ -8872,13 +8872,13 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Calls all waiting workers, because no other thread can use a permit that sleeps: more permits
- * sleep than threads are idle, and no stand-in can start. A waiting thread without a permit then
- * takes one. The caller has changed S to `s`, and passed a full barrier. (If max_standins is 0,
+/* Calls all waiting workers if more permits sleep than threads are idle: no stand-in can start, so
+ * no other thread can use the permit. A waiting thread without a permit then takes one. The caller
+ * has changed S to `s`, and passed a full barrier. (If max_standins is 0,
  * this calls only for the first permit too many. If a second one sleeps beside it, no waiting
  * thread took the first, so none would take the second.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
-    if (wsqi_sleeping(s) <= wsqi_idle(s) || wsqi_forked(pool)) return;
+    if (wsqi_sleeping(s) <= wsqi_idle(s)) return;
     if (wsqi_sleeping(s) == wsqi_idle(s) + 1 || pool->config.max_standins != 0)
         wsqi_call_some(pool, NULL, true);
 }
@@ -8974,9 +8974,12 @@ static void wsqi_serve(void *block) {
     wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     if (self->index >= pool->workers) { /* a stand-in begins as an idle thread */
-        wsqi_lock(pool, &pool->lock); /* its starter holds the lock until S counts it */
+        /* The lock's next holder (wsqi_thread_ready) sees this thread in one of the two counts. */
+        wsqi_lock(pool, &pool->lock);
+        wsqi_add_hint(&pool->made.coming, 0u - 1u);
+        uint64_t s = wsqi_idle_begin(self);
         wsqi_unlock(pool, &pool->lock);
-        wsqi_sleep_idle(self, NULL, wsqi_load_sc(&pool->permits)); /* I8: it looks after that */
+        wsqi_sleep_idle(self, NULL, s);
     }
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
@@ -9025,15 +9028,18 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     wsqi_store_rel(&pool->made.threads, index + 1);
     if (!wsqi_worker_start(block)) return false;
     wsqi_add_hint(&pool->made.started, 1u);
-    (void)wsqi_idle_begin(block); /* the new thread waits for the lock, and finds itself idle */
+    wsqi_add_hint(&pool->made.coming, 1u); /* (the new thread waits for the lock before it comes) */
     return true;
 }
 
-/* Are there enough idle threads: one for each permit that sleeps, and `more` for permits that are
- * about to sleep? */
-static bool wsqi_threads_suffice(const wsq_pool *pool, uint32_t more) {
-    uint64_t s = wsqi_load_hint(&pool->permits);
-    return wsqi_idle(s) >= wsqi_sleeping(s) + more;
+/* Are there enough idle or coming threads: one for each permit that sleeps, and `more` for permits
+ * that are about to sleep? A yes is right. A no is sure only under the pool's lock: a stand-in that
+ * comes is for a moment in neither count. (S does not count it from its start. Otherwise it could
+ * be woken, and count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for long.) */
+static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
+    /* B7: if S counts a new stand-in here, `coming` does not. Pairs with B8. */
+    uint64_t s = wsqi_load_acq(&pool->permits);
+    return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming) >= wsqi_sleeping(s) + more;
 }
 
 /* Starts stand-ins until wsqi_threads_suffice says yes. False: there still are too few threads.

@@ -38,11 +38,12 @@ static inline unsigned pool_threads(wsq_pool *pool) {
 }
 
 static inline void pool_rest(wsq_pool *pool) {
-    uint64_t s; /* a thread may still be on its way to sleep */
+    uint64_t s; /* a stand-in may still be on its way to sleep */
     do {
         test_nap(20000);
         s = wsqi_load_acq(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
-    } while (s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
+    } while (wsqi_load_acq(&pool->made.coming) != 0 || wsqi_sleeping(s) != pool->workers ||
+             s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
     CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), wsqi_idle(s));
     CHECK_EQ(pool_bits(pool->bitmap.joiners, pool->bitmap.words), 0);
     CHECK_EQ(pool_leases(pool), 0);

@@ -66,6 +66,7 @@ static inline const char *pool_left(wsq_pool *pool) {
     if (left != NULL) return left;
     if (wsqi_load_acq(&pool->held) != 0) return "a task counts as held";
     if (wsqi_load_acq(&pool->duty.abroad) != 0) return "a thread outside queues a task";
+    if (wsqi_load_acq(&pool->made.coming) != 0) return "a stand-in has not come";
     if (wsqi_load_acq(&pool->duty.sweeping) != 0) return "a sweep did not end";
     if (wsqi_load_acq(&pool->lock) != 0) return "the pool is locked";
     return futures_used(pool) != 0 ? "a future is in use" : NULL;

@@ -419,6 +419,9 @@ static void numbers(void) {
                 self->searching = false;
                 CHECK_EQ(wsqi_threads_suffice(pool, 0), count >= sleeping);
                 CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping + 1);
+                wsqi_store_sc(&pool->made.coming, 1u);
+                CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping);
+                wsqi_store_sc(&pool->made.coming, 0u);
             }
     set_s(pool, 0, 0, 0, false);
     set_bit(pool->bitmap.joiners, 129);

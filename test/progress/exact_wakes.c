@@ -421,6 +421,29 @@ static void start_for_a_later_task(void) {
     wsq_pool_destroy(pool);
 }
 
+static void slow_start(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)subject, (void)value;
+    if (event == WSQ_EVENT_START && worker >= 2) compute(8 * MS);
+}
+
+/* A stand-in's thread has started, but its hook takes long. Meanwhile it is not woken in place of others. */
+static void start_that_takes_long(void) {
+    wsq_hooks hooks = {.event = slow_start, .events = 1u << WSQ_EVENT_START};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 1, .hooks = &hooks});
+    item *tasks[3];
+    item_spawn(pool, item_blocks(10 * MS));
+    nap(MS);
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) nap(2 * MS); /* the other worker sleeps */
+        tasks[i] = item_make(500 * US);
+        item_spawn(pool, tasks[i]);
+        nap(100 * US);
+    }
+    CHECK(tasks[2]->began != 0 && tasks[2]->began < tasks[2]->spawned + 100 * US);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 static item *held_back;
 
 static wsq_poll blocks_and_waits_run(wsq_ctx ctx, wsq_task *task) {
@@ -470,6 +493,7 @@ int main(void) {
     IN_WORLD(order_while_standins_start);
     IN_WORLD(starts_that_fail);
     IN_WORLD(start_for_a_later_task);
+    IN_WORLD(start_that_takes_long);
     IN_WORLD(waits_while_starts_fail);
     IN_WORLD(short_tasks_wake_few);
     IN_WORLD(long_tasks_begin_soon);

@@ -102,7 +102,7 @@ static inline const char *pool_wrong(wsq_pool *pool) {
             for (uint64_t mask = wsqi_load_hint(&pool->bitmap.sleepers[w]); mask != 0; mask &= mask - 1) bits++;
             joiners |= wsqi_load_hint(&pool->bitmap.joiners[w]);
         }
-        still = s == rest && wsqi_idle(s) == threads && bits == threads;
+        still = s == rest && wsqi_idle(s) == threads && bits == threads && wsqi_load_hint(&pool->made.coming) == 0;
     }
     if (wsqi_idle(s) != threads && config->spin_ns != 0 && !config->caller_runs) return NULL; /* they look on */
     if (s != rest) return "S counts a thread or a permit wrongly";

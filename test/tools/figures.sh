@@ -56,7 +56,7 @@ begins && !ends && !platform {
     if (code ~ /mutex_lock\([^,]*->parking, &/) parkings++
     if (code ~ /^static.* \*?wsqi_(inside|local)\(.*\{$/) whos++
     if (tag == ">>thread") { if (code ~ /^[A-Za-z].*\(.*\{$/) comers++; came++ }
-    if (inside == "pool" && code ~ / (blocked|asleep);/) missing++
+    if (inside == "pool" && code ~ / (coming|blocked|asleep);/) missing++
 }
 /^ \*   sometimes: / { listed = 1 }
 /^ \* ===/ { listed = 0 }
@@ -97,7 +97,7 @@ END {
     line("functions that find the block of a thread", whos, "2")
     line("functions of >>thread", comers, "12")
     line("lines of >>thread", came, "160")
-    line("counts of threads that are missing somewhere, beside S", missing + 0, "1")
+    line("counts of threads that are missing somewhere, beside S", missing, "1")
     line("functions that notify only sometimes", omits, "")
     line("multiplicative hashes", hashes, "1")
     line("pushes to a list by compare-and-swap", pushes, "2")
