@@ -235,8 +235,9 @@ static void pool_is_placed(void) {
     files = machine;
     CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK);
     files = NULL;
-    CHECK(pool->places.matter);
-    CHECK_EQ(pool->places.cpus, 4);
+    bool many = pool->processors > 1; /* where the threads may use one processor only, none is near */
+    CHECK_EQ(pool->places.matter, many);
+    CHECK_EQ(pool->places.cpus, many ? 4 : 0);
     wsq_pool_destroy(pool);
 }
 
