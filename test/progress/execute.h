@@ -310,6 +310,15 @@ static void stall_next(sim_core *core, uint64_t until) {
 
 /* ---- a program ---- */
 
+static void standin_starts(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    watch_pool *pool = (watch_pool *)user;
+    (void)event, (void)subject, (void)value;
+    if (worker < pool->workers) return;
+    starting_add(pool, 1);
+    compute(play.all->slow_ns[pool - watch.pools]);
+    starting_add(pool, -1);
+}
+
 static void pools_make(void) {
     for (unsigned i = 0; i < play.all->pools; i++) {
         watch_pool *pool = pool_of(i);
@@ -317,7 +326,9 @@ static void pools_make(void) {
         wsq_allocator allocator = {watch_allocate, watch_release, pool};
         config.allocator = &allocator;
         wsq_driver driver = {device_wait, device_dispatch, device_interrupt, &play.devices[i]};
+        wsq_hooks hooks = {.event = standin_starts, .user = pool, .events = 1u << WSQ_EVENT_START};
         if (play.all->driven[i]) config.driver = &driver;
+        if (play.all->slow_ns[i] != 0) config.hooks = &hooks;
         pool->workers = config.workers;
         pool->threads = config.caller_runs ? 1 : config.workers;
         pool->few = few_threads(&config) || play.all->fails[i] != 0;

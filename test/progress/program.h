@@ -72,6 +72,7 @@ typedef struct program {
     wsq_config configs[WATCH_POOLS];
     bool driven[WATCH_POOLS]; /* the pool has a driver */
     unsigned fails[WATCH_POOLS]; /* of 8 starts of a stand-in so many fail */
+    uint32_t slow_ns[WATCH_POOLS]; /* its hook for WSQ_EVENT_START takes that long; 0: there is none */
     uint64_t stall_seed; /* 0: no stalls */
     bool drains;         /* the first thread shuts the pool down instead of waiting for it */
     node nodes[NODES];
@@ -114,6 +115,7 @@ static const struct avoidable {
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
     {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0}, {"sparse", 0}, {"aim", 0},
     {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK}, {"fail", 0},
+    {"slow", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -478,6 +480,15 @@ static void fails_make(program *all) {
     }
 }
 
+/* The hook of a stand-in may take long. */
+static void slow_make(program *all) {
+    uint64_t random = all->seed ^ 0x510;
+    for (unsigned i = 0; i < all->pools; i++) {
+        bool slow = one_in(&random, 6) && !avoids("slow");
+        all->slow_ns[i] = slow ? 20 * US << below(&random, 10) : 0;
+    }
+}
+
 static void config_print(unsigned i, const wsq_config *c, bool driven) {
     static const char *const orders[] = {"WSQ_FIFO", "WSQ_LIFO", "WSQ_SHARED"};
     printf("  pool %u: %u workers, %s", i, c->workers, orders[c->order]);
@@ -499,6 +510,7 @@ static void program_print(const program *all) {
     for (unsigned i = 0; i < all->pools; i++) {
         config_print(i, &all->configs[i], all->driven[i]);
         if (all->fails[i] != 0) printf("    of 8 starts of a stand-in %u fail\n", all->fails[i]);
+        if (all->slow_ns[i] != 0) printf("    the hook of a stand-in takes %s\n", time_text(all->slow_ns[i]));
     }
     if (all->drains) printf("  at the end the pool is drained\n");
     if (all->stall_seed != 0) printf("  stalls, seed %u\n", (unsigned)all->stall_seed);

@@ -61,7 +61,7 @@ typedef struct watched {
 typedef struct frame {
     uint8_t pool;
     bool guest;
-    enum { ACTIVE, WAITS, WAITS_ABROAD, BLOCKS, JOINS, COVERED } state;
+    enum { ACTIVE, ENDED, WAITS, WAITS_ABROAD, BLOCKS, JOINS, COVERED } state;
     unsigned index;
     watched *task; /* NULL: a run or a body of a loop */
 } frame;
@@ -93,6 +93,8 @@ typedef struct watch_pool {
     bool in_order;                   /* one worker, and not WSQ_LIFO */
     bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
     unsigned running, blocks, live, live_most; /* blocks: or joins; live: tasks that are spawned and not done */
+    unsigned waits;                  /* of its functions; something may run on top of them */
+    unsigned starting;               /* stand-ins that are in their hook for WSQ_EVENT_START */
     uint64_t idle_since;             /* meaningful while it is idle */
     uint64_t room_since;             /* likewise, if threads that sleep in joins count as idle */
     uint64_t joins_until;            /* perhaps one of its threads slept in a join */
@@ -169,17 +171,24 @@ static unsigned joins_asleep(unsigned pool) {
     return count;
 }
 
+/* For how many threads that block, wait or are in a join is perhaps no other thread there? */
+static unsigned pool_lost(const watch_pool *pool, bool few_for_joins) {
+    unsigned joins = watch.loops != NULL ? joins_asleep((unsigned)(pool - watch.pools)) : 0;
+    unsigned lost = (pool->few ? pool->blocks : 0) + (few_for_joins ? joins : 0);
+    unsigned more = pool->blocks + pool->waits + joins - lost;
+    return lost + (more < pool->starting ? more : pool->starting);
+}
+
 /* How many more threads could run jobs? */
 static unsigned pool_room(const watch_pool *pool) {
     unsigned all = pool->lend_only ? pool->lent : pool->threads;
-    unsigned lost = pool->running + (pool->few ? pool->blocks : 0);
+    unsigned lost = pool->running + pool_lost(pool, false);
     return all > lost ? all - lost : 0;
 }
 
 static unsigned pool_capacity(const watch_pool *pool) {
     unsigned all = pool->lend_only ? pool->lent : pool->threads;
-    unsigned lost = pool->few ? pool->blocks : 0;
-    if (pool->joins && watch.loops != NULL) lost += joins_asleep((unsigned)(pool - watch.pools));
+    unsigned lost = pool_lost(pool, pool->joins);
     return all > lost ? all - lost : 0;
 }
 

@@ -70,7 +70,7 @@ static bool shorten_node(program *all, int k, const char *rule) {
 
 static bool shorten_config(program *all, unsigned i, const char *rule) {
     bool any = false;
-    for (int what = 0; what < 11; what++) {
+    for (int what = 0; what < 12; what++) {
         program next = *all;
         wsq_config *config = &next.configs[i];
         switch (what) {
@@ -84,6 +84,7 @@ static bool shorten_config(program *all, unsigned i, const char *rule) {
         case 7: config->workers = config->workers > 2 ? 2 : config->workers; break;
         case 8: next.driven[i] = false; break;
         case 9: next.fails[i] = 0; break;
+        case 10: next.slow_ns[i] = 0; break;
         default: config->seed = 1; break;
         }
         any = shorter(all, &next, rule) || any;

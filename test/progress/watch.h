@@ -113,6 +113,8 @@ static void waits_look(uint64_t t) {
         const watch_pool *pool = &watch.pools[wait->pool];
         if (pool->closing && !pool->closed && (wait->what != pool || pool_works(pool))) wait->held = t;
         if (wait_covered(wait) || no_thread_lent(wait->what)) wait->held = t;
+        bool all = wait->what == pool || wait->what == pool->pool; /* perhaps a shutdown, which waits for hooks */
+        if (all && pool->starting != 0) wait->held = t;
         for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
             if (helps(loop, wait->core)) wait->held = t;
         if (wait->ready != 0 && t > latest(latest(wait->ready, wait->held), watch.stalled) + WATCH_SLOT_NS)
@@ -170,6 +172,15 @@ static void order_look(const watched *self) {
 
 /* ---- threads ---- */
 
+/* A stand-in's hook begins or ends. */
+static void starting_add(watch_pool *pool, int change) {
+    uint64_t t = watch_now();
+    unsigned before = pool_idle(pool), room = pool_room(pool);
+    pool->starting += (unsigned)change;
+    if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
+    if (room == 0 && pool_room(pool) > 0) pool->room_since = t;
+}
+
 static void running_add(watch_pool *pool, unsigned index, int change, uint64_t t) {
     unsigned before = pool_idle(pool), room = pool_room(pool);
     pool->running += (unsigned)change;
@@ -189,15 +200,19 @@ static frame *frame_top(void) {
     return watch.depth[id] > 0 ? &watch.frames[id][watch.depth[id] - 1] : NULL;
 }
 
+static bool waits(const frame *self) { return self->state == WAITS || self->state == WAITS_ABROAD; }
+
 static void frame_set(frame *self, int state, uint64_t t) {
     watch_pool *pool = &watch.pools[self->pool];
     unsigned before = pool_idle(pool), room = pool_room(pool);
     if (self->state == ACTIVE) running_add(pool, self->index, -1, t);
     if ((self->state == BLOCKS || self->state == JOINS) && !self->guest) pool->blocks--;
+    if (waits(self)) pool->waits--;
     if (self->state > WAITS) away_add(pool, self->index, -1, t);
     self->state = (__typeof__(self->state))state;
     if (self->state > WAITS) away_add(pool, self->index, 1, t);
     if ((self->state == BLOCKS || self->state == JOINS) && !self->guest) pool->blocks++;
+    if (waits(self)) pool->waits++;
     if (self->state != ACTIVE && self->state != COVERED) watch.paused[sim.running->id] = true;
     if (self->state == ACTIVE) running_add(pool, self->index, 1, t);
     if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
@@ -227,7 +242,7 @@ static void frame_pop(void) {
     tell("returns from", frame_top()->task != NULL ? frame_top()->task->name : "a piece or run", 0);
     frame *self = frame_top();
     bool paused = watch.paused[sim.running->id];
-    frame_set(self, WAITS, t); /* neither active nor away */
+    frame_set(self, ENDED, t);
     watch.paused[sim.running->id] = paused;
     watch.depth[sim.running->id]--;
     watch.pools[self->pool].inside[self->index]--;
