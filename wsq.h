@@ -97,9 +97,9 @@
  *        its ring.
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
  *     3. The other workers, near ones first, from a random one on: the worker steals a published
- *        job, or half of a ring. It repeats these looks for about 15 us. But it looks only once
- *        while half of the workers, woken for other work, still search; and it looks twice if the
- *        process had one processor when it created the pool.
+ *        job, or half of a ring. It repeats these looks for about 15 us; or looks only once, if
+ *        half of the workers search already; or twice, if the process had one processor when it
+ *        created the pool.
  *     4. The global queue once more, and WSQ_LOW tasks.
  *     5. If the worker has found nothing, it sleeps.
  *
@@ -2537,10 +2537,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   producer        a thread that has just queued a task or published a job
  *   stand-in        a thread that the pool starts when the permits that sleep, or are about to,
  *                   outnumber the idle threads
- *   guest           a thread from outside in wsq_run: it takes jobs only. A guest's block has no
- *                   queue; tasks and runs inside a worker's wait use guests' blocks, too
+ *   guest           a thread from outside, now in wsq_run: it takes jobs only. A guest's block has
+ *                   no queue; tasks and runs inside a worker's wait use guests' blocks, too
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
- *   thread outside  a thread that runs nothing of this pool now; also called a thread from outside
+ *   thread outside  none of the pool's own or lent threads, and in no wsq_run of the pool; also
+ *                   called a thread from outside
  *   helper          a thread outside that takes a sleeping permit, and runs what it waits for, in
  *                   a guest's block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
@@ -2569,7 +2570,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   still           said of a pool in a shutdown: all threads on duty sleep, and nothing is queued
  *   public job      a forked job that thieves may take; the other jobs are private
  *   trap            a word that a thief sets, so that the owner's next fork or join publishes jobs
- *   joiner          a thread that sleeps in a join, until its stolen job is done
+ *   joiner          a thread in a join whose job was stolen: it sleeps, or runs other jobs
  *   nested, above   said of a task: it runs inside a wait, on the same stack as the waiting task,
  *                   which is the task below
  *   useless         said of a search or a look without a result; after several of them in a row,
@@ -4075,27 +4076,36 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
  *             has queued it, and it runs again) -> done (its run returns WSQ_DONE, or a thread
  *             cancels it)
- *   thread    at work -> searching -> idle (its permit sleeps) -> searching (it is woken with a
- *             permit, or wakes up by itself and takes a sleeping one) -> at work. Before it is
- *             idle, a searcher may linger: its permit sleeps, but S counts it as a searcher.
- *             at work -> blocked (in a wait, a join or a blocking call) -> at work (it has kept its
- *             permit, or takes a sleeping one). If no permit sleeps: blocked -> at work without a
- *             permit, until this run of its task returns -> seeking a permit, in a seat ->
- *             searching or idle. A waiting thread that keeps its permit runs other tasks inside its
- *             wait, and may also be searching or idle there. An idle thread that wakes up by
- *             itself, and finds no permit asleep, runs only tasks that are pinned to it, and then
- *             seeks a permit, too.
- *             A stand-in: coming (its thread is new) -> idle. See >>thread
  *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
  *             leave: here -> dismissed -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
  *             during a drain) -> cancelling (after the drain, if there is one) -> over (a thread
  *             finds the pool still, and no task in the middle of its run). In a child of fork():
  *             forked
+ *   thread    (a worker or stand-in; the second column says whether it has a permit)
+ *     coming     no   its START hook runs, and S does not count it yet. Only stand-ins begin so;
+ *                     -> idle (wsqi_serve)
+ *     at work    yes  -> searching, when it finds no task near by (wsqi_search_begin)
+ *                     -> blocked, in a wait, a join or a blocking call (wsqi_thread_blocks)
+ *     searching  yes  S counts it as a searcher
+ *                     -> at work (wsqi_search_end), lingering (wsqi_linger) or idle (wsqi_sleep)
+ *     lingering  no   still counts as a searcher, but its permit sleeps
+ *                     -> searching, with a sleeping permit (wsqi_linger); or idle (wsqi_sleep)
+ *     idle       no   S counts it as idle, and its permit as asleep
+ *                     -> searching, when a waker brings a permit (wsqi_idle_take), or when it wakes
+ *                        up by itself and takes one (wsqi_wake_self)
+ *                     -> seeking, if no permit sleeps then. First it runs what is pinned to it
+ *     blocked    no   (in a wait maybe yes: then it runs tasks there, and may be searching or idle)
+ *                     -> at work; or surplus, if no permit sleeps (wsqi_thread_resumes)
+ *     surplus    no   it goes on with its task, because nobody else can
+ *                     -> at work with a sleeping permit, or seeking, when this run of the task
+ *                        returns (wsqi_serve)
+ *     seeking    no   in a seat, for as long as a search lasts (wsqi_permit_seek)
+ *                     -> at work, when a thread that blocks passes its permit on (wsqi_permit_pass)
+ *                        or a permit sleeps; or idle (wsqi_sleep)
  * ========================================================================== */
 
-/* A pool has at most this many workers, and as many stand-ins, because S counts idle threads in 16
- * bits. */
+/* A pool has at most this many workers, and as many stand-ins. (S counts permits in 15 bits.) */
 #define WSQI_MAX_WORKERS 0x3fffu
 
 /* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
@@ -4146,10 +4156,10 @@ typedef struct wsqi_wait wsqi_wait;
 #endif
 enum { WSQI_BUCKETS = 1 << WSQI_BUCKET_BITS };
 
-typedef struct wsqi_waiters {
+typedef struct wsqi_wait_bucket {
     wsqi_a32 lock;    /* of this list; see wsqi_lock */
     wsqi_wait *first; /* the list; `lock` guards it */
-} wsqi_waiters;
+} wsqi_wait_bucket;
 
 /* WSQI_SHARE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
  * mostly has its own lane. But searchers look at all lanes, so a pool of at most 64 workers has at
@@ -4245,7 +4255,7 @@ typedef struct wsqi_woken {
 typedef struct wsqi_depth {
     uint32_t joins; /* joins that wait for a stolen job */
     uint32_t waits; /* waits that run other tasks */
-    uint32_t here;  /* waits that run the task, future or group that they wait for */
+    uint32_t awaited; /* waits that run the task, future or group that they wait for */
     uint32_t forks; /* forks that ran their job for lack of job stack, and are not joined */
     uint32_t blocking; /* calls of wsq_block_begin */
     uint64_t offer; /* when a deep wait gave its permit back for another thread; 0: not lately */
@@ -4284,8 +4294,8 @@ struct wsqi_worker {
     wsq_pool *pool;
     bool above;         /* this is a guest's block for tasks inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
-    bool permit;        /* owner: true if it has a permit. A guest: true if S counts it as at work.
-                         * An idle owner: true, because its waker brings a permit */
+    bool permit;        /* owner: it has a permit. In a guest's block: S counts the guest as at
+                         * work. While the owner is idle, true: its waker brings a permit */
     bool asks;          /* owner: it must check `permit` and `lease` before each task */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
@@ -4297,7 +4307,7 @@ struct wsqi_worker {
     wsqi_depth depth;     /* owner */
     uintptr_t brief;      /* owner: the body of an earlier loop that had few elements and took
                            * little time; 0: none; see wsqi_loop_run */
-    bool searching;       /* owner: S counts it as a searcher */
+    bool searching;       /* owner: S counts it as a searcher. (Idle: true; see `permit`) */
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
@@ -4374,7 +4384,7 @@ typedef struct wsqi_duty {
 typedef struct wsqi_made {
     wsqi_a32 threads; /* blocks of workers and stand-ins */
     wsqi_a32 guests;  /* blocks of guests */
-    wsqi_a32 started; /* stand-ins whose thread exists */
+    wsqi_a32 standins; /* stand-ins whose thread exists */
     wsqi_a32 coming;  /* those among them that S does not count yet */
     wsqi_a32 failed;  /* how many starts in a row have failed, or were left out for that reason */
 } wsqi_made;
@@ -4463,7 +4473,7 @@ struct wsq_pool {
     wsqi_a32 lingers;    /* 1: a worker lingers (wsqi_linger); only that worker clears it */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
+    wsqi_wait_bucket buckets[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
     wsqi_parking parking;
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
@@ -4486,13 +4496,13 @@ enum {
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
 #define WSQI_JOINED ((uint64_t)1 << 31) /* set: perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
-#define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest at work */
+#define WSQI_GUEST_WORKS ((uint64_t)1 << 48) /* one guest at work */
 #define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest; a wsq_run inside another does not count */
 
 static inline uint32_t wsqi_searching(uint64_t s) { return (uint32_t)s & 0xffffu; }
 static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16 & 0x7fffu; }
 static inline uint32_t wsqi_idle(uint64_t s) { return (uint32_t)(s >> 32) & 0xffffu; }
-static inline uint32_t wsqi_active(uint64_t s) { return (uint32_t)(s >> 48) & 0xffu; }
+static inline uint32_t wsqi_guests_at_work(uint64_t s) { return (uint32_t)(s >> 48) & 0xffu; }
 static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 56); }
 
 /* Is the task in this phase? Phase 0, which a zeroed task has, means: it was never spawned. */
@@ -4528,7 +4538,7 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
 /* Returns the number of all workers, and of stand-ins whose thread exists. (A worker counts even
  * while no thread is lent to it.) */
 static unsigned wsqi_threads_started(const wsq_pool *pool) {
-    return pool->workers + wsqi_load_fenced(&pool->made.started);
+    return pool->workers + wsqi_load_fenced(&pool->made.standins);
 }
 
 /* Can the pool start one more stand-in? */
@@ -4987,7 +4997,7 @@ struct wsqi_wait {
     bool offered;        /* deep, and may run tasks: no other thread took its permit in time */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
-    wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
+    wsqi_wait_bucket *bucket;   /* the list that holds this wait; NULL: none yet */
     const wsq_task *task;   /* the awaited task, or NULL */
     const wsq_group *group; /* the awaited group, or NULL */
     const wsq_job *job;     /* the stolen job that a join waits for; NULL: not a join */
@@ -5003,8 +5013,8 @@ struct wsqi_wait {
 /* A call says: look again (LOOK), or return, because the awaited end will never come (RELEASE). */
 enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE };
 
-static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
-    return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
+static wsqi_wait_bucket *wsqi_bucket_for(wsq_pool *pool, const void *key) {
+    return &pool->buckets[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
 /* Makes waiting threads look again: those that wait for the object at address `key`, or all if
@@ -5012,8 +5022,8 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
  * look, because guests, helpers and threads outside cannot use the permit. Any thread may call
  * this, and the object may no longer exist. */
 static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
-    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
-    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    wsqi_wait_bucket *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->buckets;
+    wsqi_wait_bucket *end = key != NULL ? bucket + 1 : pool->buckets + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
         /* A waiter leaves its bucket under the lock before its wait ends, so each `wait` exists. */
         wsqi_lock(pool, &bucket->lock);
@@ -5042,6 +5052,10 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
  * Purpose:   finds the moment when no task is left. wsq_pool_wait and a shutdown wait for it.
  * Invariant: every task is counted as spawned before it can finish, and then once as finished, or
  *            as dropped if it was cancelled. A thread that may run or cancel tasks is on duty.
+ *            A thread that may have ended the last task looks whether the pool is quiet, behind a
+ *            full barrier, before it does anything of unknown length: when it runs dry as the last
+ *            one, gives its permit back, or goes on to a job beside a guest. So a thread in
+ *            wsq_pool_wait looks once, and then may sleep until it is called.
  * Writers:   counters: each worker its own. dropped, held, duty.threads: any thread, by
  *            read-modify-write.
  * Source:    Mattern's four counters (1987). In one process two sums are enough, if the finished
@@ -5096,7 +5110,7 @@ static bool wsqi_stuck_now(wsq_pool *pool) {
 
 /* Calls the threads in wsq_pool_wait if no task can run any more. The caller has passed a full
  * barrier (W4). */
-static inline void wsqi_notify_quiet(wsq_pool *pool) {
+static inline void wsqi_call_if_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck_now(pool)))
         wsqi_call(pool, pool);
 }
@@ -5107,7 +5121,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this thread sees the waiter, which is in wsq_pool_wait, or the waiter sees the
      * counts. Otherwise the waiter would sleep although no task is left. Pairs with W5. */
     wsqi_fence_sc();
-    wsqi_notify_quiet(pool);
+    wsqi_call_if_quiet(pool);
 }
 
 /* Does S count a guest? A pool without guests does not read S, whose line all threads share. */
@@ -5190,7 +5204,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * NOTIFICATIONS. While a task is queued and S counts a sleeping permit, S also counts a searcher,
  * or a thread is obliged to notify, except in the cases under "sometimes" below. To notify for
  * tasks, the thread passes a full barrier and reads S, before it does anything of unknown length:
- * in wsqi_pass_on or in a function whose name begins with wsqi_notify (but not _quiet or _watcher).
+ * in wsqi_pass_on or in a function whose name begins with wsqi_notify.
  * A thread is obliged if it has queued, stolen or moved tasks. A thread that stops searching, gives
  * its permit back, or becomes idle is obliged, too, if no other thread searches. (The push of a
  * pinned task wakes the task's worker instead.) Every function that moves tasks notifies, except
@@ -5371,8 +5385,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
 }
 
 /* Wakes an idle thread. If there is none, a stand-in may have to come (wsqi_thread_want), or a
- * joiner to give its permit. The caller has seen
- * that no thread searches, and that a permit sleeps or JOINED is set. */
+ * joiner to give its permit. The caller has seen that no thread searches, and that a permit sleeps
+ * or JOINED is set. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL, 0);
@@ -5393,8 +5407,8 @@ static inline void wsqi_notify_fenced(wsq_pool *pool) {
 
 /* Notifies for work that the calling thread has just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
-    /* I6: either this thread sees the sleeper in S, or the sleeper's last look finds the work.
-     * Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
+    /* I6: either this thread sees the sleeper's permit in S, or the sleeper's last look finds the
+     * work. Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
     wsqi_fence_sc();
     wsqi_notify_fenced(pool);
 }
@@ -5531,7 +5545,8 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
  * the guest works in place of a thread with that permit. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
+    return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_guests_at_work(s) ||
+           wsqi_joiners_sleep(pool);
 }
 
 /* Wakes about WSQI_WAKES sleepers, or fewer, for `amount` pieces of work, which lie at the workers
@@ -5556,7 +5571,7 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
-    bool wakes = wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0;
+    bool wakes = wsqi_sleeping(s) > wsqi_guests_at_work(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
     /* wsqi_wake_some stops when S counts `amount` searchers. But each worker in a parallel loop
@@ -5564,7 +5579,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * fewer than half of the awake threads search, the number of searchers is added to `amount`.
      * Then one sleeper is woken for each job of `worker`. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
-    if (wsqi_wake_some(pool, worker, NULL, from, wsqi_active(s), amount)) return;
+    if (wsqi_wake_some(pool, worker, NULL, from, wsqi_guests_at_work(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. If S counts a searcher, nothing more is done: the
      * searcher finds the jobs, or wakes others later. */
     s = wsqi_load_rlx(&pool->permits);
@@ -5596,9 +5611,8 @@ static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     return amount < worth ? amount : (size_t)worth;
 }
 
-/* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it
- * does as wsqi_notify_slow. Returns whether it woke a sleeper. The caller has
- * passed a full barrier. */
+/* Wakes sleepers for the tasks in lanes and at up to `most` workers. If it can wake none, it does
+ * as wsqi_notify_slow. Returns whether it woke a sleeper. The caller has passed a full barrier. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
@@ -5642,15 +5656,16 @@ static void wsqi_search_begin(wsqi_worker *self) {
      * below whether the pool is quiet; or a worker that takes the guest's job sees that these tasks
      * are finished, and that worker checks (wsqi_check_beside). */
     wsqi_fence_rmw();
-    /* The last thread to run dry checks whether the pool is quiet. This thread is the last if all
-     * other permits sleep or belong to searchers: a permit in use belongs to a thread with work,
-     * which comes here later. (In a caller_runs pool one thread acts for all workers, so it always
-     * checks.) But a thread with work may be in a guest's job, and wsq_pool_wait must not wait for
-     * the job. So if there are guests, a thread that has finished tasks since its last search
-     * checks, too. */
+    /* The last thread to run dry checks whether the pool is quiet. This thread is the last if in S,
+     * as it was before, all other permits sleep or belong to searchers: a permit in use belongs to
+     * a thread with work, which comes here later. (A thread that lingers counts twice, so sometimes
+     * one thread more checks: no harm. In a caller_runs pool one thread acts for all workers, so it
+     * always checks.) But a thread with work may be in a guest's job, and wsq_pool_wait must not
+     * wait for the job. So if there are guests, a thread that has finished tasks since its last
+     * search checks, too. */
     if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
-        wsqi_notify_quiet(pool);
+        wsqi_call_if_quiet(pool);
 }
 
 /* The owner stops searching, mostly because it has found work. It wakes others for more work that
@@ -5718,7 +5733,7 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
  * for guests. With one worker, tasks then waited for the end of the wsq_run, and a cancelling
  * shutdown hung.) */
 static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
-    return self->use == WSQI_USE_GUEST ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+    return self->use == WSQI_USE_GUEST ? 0u - WSQI_GUEST_WORKS : WSQI_SLEEPING;
 }
 
 /* Takes a permit, for a thread that starts work or has blocked and goes on. A guest takes none:
@@ -5875,8 +5890,9 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 
 /* Makes the watcher look again. If there is none, wakes an idle thread instead. The caller has
  * filled a slot, set a new first timer, left the driver or put a permit to sleep, and then read
- * `watcher`. I11: this thread sees a sleeper in S, or the sleeper sees the change, and watches. */
-static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
+ * `watcher`. I11: this thread sees a sleeper's permit in S, or the sleeper sees the change, and
+ * watches. */
+static void wsqi_watcher_wake(wsq_pool *pool, uint32_t watcher) {
     uint32_t index = (watcher & ~(WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS)) - 1;
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, index)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -5959,7 +5975,7 @@ static bool wsqi_timer_watched(const wsq_pool *pool) {
 static void wsqi_permit_slept(wsq_pool *pool) {
     /* I11: this read follows the change of S */
     uint32_t watcher = wsqi_load_sc(&pool->watch.watcher);
-    if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_notify_watcher(pool, watcher);
+    if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_watcher_wake(pool, watcher);
 }
 
 /* ---- the driver ---- */
@@ -6003,16 +6019,16 @@ static void wsqi_driver_leave(wsqi_worker *self) {
      * Otherwise all threads could sleep, and none would wait for events. Pairs with I10. */
     wsqi_store_sc(&pool->watch.poller, WSQI_HAS_DRIVER(self->index) - 1 + heard);
     uint32_t watcher = wsqi_load_sc(&pool->watch.watcher); /* I11: this read follows the store */
-    if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
+    if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_watcher_wake(pool, watcher);
 }
 
 /* ---- sleeping ---- */
 
 /* An idle owner wakes itself, with a permit if one sleeps. As a waker does, it first takes an idle
  * thread, and that permit, out of S, and then clears the bit of an idle thread, here its own. But a
- * waker may have cleared that bit just before, because it wakes the owner, with a permit of its
- * own. Then two idle threads were taken out of S for one that wakes up. So the owner's permit wakes
- * another idle thread; if the owner took none, it puts one idle thread back. */
+ * waker may have cleared that bit just before, and brings the owner another permit. Then two idle
+ * threads were taken out of S, and one wakes up. So the owner wakes another idle thread for the
+ * permit that it took; if it took none, it puts the idle thread back into S. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t own = wsqi_bit(self);
@@ -6030,8 +6046,8 @@ static void wsqi_wake_self(wsqi_worker *self) {
     } else if (permit) {
         wsqi_wake_one(pool, NULL, 0);
     } else {
-        /* Relaxed: a producer that reads S before the addition sees this thread counted there as a
-         * searcher, and this thread will look. */
+        /* Relaxed: a producer that reads S before the addition finds a searcher there: this thread,
+         * which its waker has counted, and which will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
     }
 }
@@ -6379,7 +6395,7 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     } else {
         /* I11: this read follows the exchange */
         uint32_t watcher = wsqi_load_sc(&pool->watch.watcher);
-        if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
+        if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_watcher_wake(pool, watcher);
     }
 }
 
@@ -7188,7 +7204,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
          * Otherwise no thread would wake up for it. Pairs with I10. Failure: decide again. */
         if (!wsqi_cas_sc(&pool->watch.timer_next, &next, at)) continue;
-        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watch.watcher)); /* I11: as above */
+        wsqi_watcher_wake(pool, wsqi_load_sc(&pool->watch.watcher)); /* I11: as above */
         return;
     }
 }
@@ -8198,7 +8214,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         /* W4: either this thread sees and calls a thread in wsq_pool_wait, or that waiter sees the
          * ended tasks. Pairs with W5. (A barrier after the stores below would be slower.) */
         wsqi_fence_rmw();
-        if (wsqi_has_guest(self->pool)) wsqi_notify_quiet(self->pool);
+        if (wsqi_has_guest(self->pool)) wsqi_call_if_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
@@ -8236,7 +8252,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     if (wsqi_guests_made(self->pool) == 0) return true; /* mostly, so S is not read in each pass */
     uint64_t s = wsqi_load_hint(&self->pool->permits);
-    return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
+    return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_guests_at_work(s) + self->searching;
 }
 
 /* One pass (wsqi_steal_pass) visits this many workers in a join, or at each distance if distances
@@ -8850,19 +8866,22 @@ static bool wsqi_pump(wsq_pool *pool) {
 /* ==========================================================================
  * >>thread: permits, and the threads that come and go
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
- * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
- *            (In a caller_runs pool the blocks hold them; in a lend_only pool all sleep at first.)
+ * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it;
+ *            or it is on its way from one thread to another, with a token or by way of a seat. (In
+ *            a lend_only pool all sleep at first. In a caller_runs pool each worker's block has its
+ *            permit all the time, and one thread after the other acts as a worker: >>pump.)
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
  *            pinned to it, or that it waits for.
  *            A thread that blocks passes its permit to a thread that seeks one, or lets the permit
  *            sleep. Its queued tasks move to the global queue; a long deque stays for thieves. But
- *            in a wait for a task or group, if no other thread can use its permit, or the pool has
- *            no stand-ins, it keeps the permit, and runs other tasks in the middle of its own.
+ *            in a wait for a task or group, if no thread seeks the permit and no other could use
+ *            it, or the pool has no stand-ins, the thread keeps the permit, and runs other tasks in
+ *            the middle of its own.
  *            After it has blocked, a thread takes a permit if one sleeps. If none does, it works on
  *            without one until this run of its task returns. Then its queued tasks move as above.
  *            If it gets no permit soon, it becomes idle. (All states: >>shared.)
- *            A stand-in is started when a permit sleeps or is about to, and no idle thread could
- *            use that permit. The stand-in stays until the pool is over.
+ *            A stand-in is started when a permit sleeps or is about to, and fewer threads are idle
+ *            or coming than that takes. The stand-in stays until the pool is over.
  *            A guest takes no queued tasks, and no permit: in its block, `permit` says that S
  *            counts it as at work. For each guest at work one worker less takes jobs
  *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a guest's block, and a permit.)
@@ -8874,10 +8893,9 @@ static bool wsqi_pump(wsq_pool *pool) {
 
 /* Calls all waiting workers if more permits sleep than threads are idle: no stand-in can start, so
  * no other thread can use the permit. A waiting thread without a permit then takes one. The caller
- * has changed S to `s`, and passed a full barrier. (If max_standins is 0,
- * this calls only for the first permit too many. If a second one sleeps beside it, no waiting
- * thread took the first, so none would take the second.) */
-static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
+ * has changed S to `s`, and passed a full barrier. (If max_standins is 0, this calls only for the
+ * first permit too many: if it still sleeps beside a second one, no waiting thread wanted it.) */
+static void wsqi_call_for_permit(wsq_pool *pool, uint64_t s) {
     if (wsqi_sleeping(s) <= wsqi_idle(s)) return;
     if (wsqi_sleeping(s) == wsqi_idle(s) + 1 || pool->config.max_standins != 0)
         wsqi_call_some(pool, NULL, true);
@@ -8908,26 +8926,28 @@ static void wsqi_permit_give(wsqi_worker *self) {
      * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. Otherwise the
      * wait would not end, or the tasks would wait beside a sleeper. */
     wsqi_fence_rmw();
-    wsqi_notify_quiet(pool);
-    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_active(s))
-        /* Wakes threads for jobs, too: until now the guests at work needed all sleeping permits. */
+    wsqi_call_if_quiet(pool);
+    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_guests_at_work(s))
+        /* No permit slept until now, or guests at work stood in for all that did. So producers of
+         * tasks notified nobody, and publishers of jobs woke nobody. */
         wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
     if (spilled) wsqi_check_over(pool);
     if (change != WSQI_SLEEPING) return;
     wsqi_permit_slept(pool);
     /* Is there a thread for the permit? Two blocking threads may have counted on the same one. */
-    if (!wsqi_thread_ready(pool, 0, true)) wsqi_permit_offer(pool, s + change);
+    if (!wsqi_thread_ready(pool, 0, true)) wsqi_call_for_permit(pool, s + change);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
 
-/* Passes the owner's permit to a thread that seeks one, if any does. The owner is about to block in
- * a task. S does not change: it counts neither permits in use nor threads that seek one. */
-static void wsqi_permit_pass(wsqi_worker *self) {
+/* Passes the owner's permit to a thread that seeks one. The owner is about to block in a task. S
+ * does not change: it counts neither permits in use nor threads that seek one. False: no thread
+ * seeks a permit, or the owner's tasks must move first. */
+static bool wsqi_permit_pass(wsqi_worker *self) {
     /* With one worker, tasks keep their order. So this thread's tasks must be in the global queue
      * before another thread gets the permit: wsqi_permit_give moves them first. */
-    if (self->pool->workers == 1 && wsqi_has_tasks(self)) return;
+    if (self->pool->workers == 1 && wsqi_has_tasks(self)) return false;
     for (unsigned i = 0; i < self->pool->shares; i++) {
         wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
@@ -8937,8 +8957,9 @@ static void wsqi_permit_pass(wsqi_worker *self) {
         if (self->searching) wsqi_search_end(self);
         wsqi_permit_set(self, false);
         wsqi_check_beside(self->pool); /* in a wait, the owner may have run the pool's last task */
-        return;
+        return true;
     }
+    return false;
 }
 
 /* Seeks a permit for as long as a search lasts, if a seat is free. The thread lost its permit when
@@ -8981,8 +9002,8 @@ static void wsqi_serve(void *block) {
         wsqi_unlock(pool, &pool->lock);
         wsqi_sleep_idle(self, NULL, s);
     }
-    while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
-        bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
+    while (!self->asks || !wsqi_dismissed(self)) {
+        bool may = !self->asks || self->permit || wsqi_permit_take(self);
         bool ran = may ? wsqi_step(self) : wsqi_pinned_run(self, false);
         if (!may) wsqi_permit_give(self); /* moves tasks that were queued here without a permit */
         if (ran) continue;
@@ -9027,7 +9048,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
      * pool notifies for its tasks from then on, and so tries to start the thread again.) */
     wsqi_store_rel(&pool->made.threads, index + 1);
     if (!wsqi_worker_start(block)) return false;
-    wsqi_add_hint(&pool->made.started, 1u);
+    wsqi_add_hint(&pool->made.standins, 1u);
     wsqi_add_hint(&pool->made.coming, 1u); /* (the new thread waits for the lock before it comes) */
     return true;
 }
@@ -9043,22 +9064,23 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
 }
 
 /* Starts stand-ins until wsqi_threads_suffice says yes. False: there still are too few threads.
- * first: the caller has put a permit to sleep. Other callers ask before each task, so after four
- * failed starts they try only every 16th time (wsqi_worth). While one caller starts a thread,
- * others wait for the lock. (If they counted on that thread, and its start failed, their work would
- * lie beside a sleeping permit.) */
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first) {
-    uint32_t failed = wsqi_load_hint(&pool->made.failed) + 1;
+ * slept: the caller has just put a permit to sleep. Other callers may come before each task or
+ * wait, so after four failed starts they try only every 16th time (wsqi_worth). While one caller
+ * starts a thread, others wait for the lock. (If they counted on that thread, and its start failed,
+ * their work would lie beside a sleeping permit.) From the moment at which `coming` counts the
+ * thread, nobody need start one in its place: before it sleeps, it looks for work. */
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool slept) {
+    uint32_t former = wsqi_load_hint(&pool->made.failed), failed = former + 1;
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
-    if (!first && !wsqi_worth(failed - 1)) {
+    if (!slept && !wsqi_worth(former)) {
         wsqi_store_hint(&pool->made.failed, failed);
         return false;
     }
     bool ready;
     wsqi_lock(pool, &pool->lock);
     while (!(ready = wsqi_threads_suffice(pool, more)) && wsqi_standin_start(pool)) {}
-    if (ready || !wsqi_standins_left(pool)) failed = 0;
+    if (ready || !wsqi_standins_left(pool)) failed = 0; /* nothing is left to try again */
     wsqi_store_hint(&pool->made.failed, failed);
     wsqi_unlock(pool, &pool->lock);
     return ready;
@@ -9091,48 +9113,46 @@ static bool wsqi_has_permits(const wsqi_worker *block) {
 
 /* The thread has blocked, and goes on: in each of its pools it takes a permit if one sleeps there.
  * But between wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
-static void wsqi_permits_take(void) {
+static void wsqi_thread_resumes(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
-        if (block->permit != (block->depth.blocking != 0)) continue;
-        if (block->permit) wsqi_permit_give(block);
-        else (void)wsqi_permit_take(block);
+        bool blocks = block->depth.blocking != 0;
+        if (block->permit && blocks) wsqi_permit_give(block);
+        else if (!block->permit && !blocks) (void)wsqi_permit_take(block);
     }
 }
 
 /* The thread is about to block or wait, and gives the permit of one of its blocks back. The permit
  * goes to a thread that seeks one in a seat or, if there is none, sleeps. keeps: the block keeps a
- * permit that no other thread could use. False: it has kept its permit, or has taken one. */
-static bool wsqi_permit_leave(wsqi_worker *block, bool keeps) {
+ * permit that no other thread could use, or takes one. True: it has kept or taken it. */
+static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
     wsq_pool *pool = block->pool;
-    if (block->permit) wsqi_permit_pass(block);
-    if (block->permit) {
+    if (block->permit && !wsqi_permit_pass(block)) {
         bool other = pool->config.max_standins != 0 && wsqi_thread_ready(pool, 1, false);
-        if (keeps && !other) return false;
+        if (keeps && !other) return true;
         wsqi_permit_give(block);
-        return true;
+        return false;
     }
     if (wsqi_spill_all(block)) wsqi_notify(pool); /* others must run the block's tasks now */
-    if (!keeps || wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0) return true;
-    /* The block takes a sleeping permit that no other thread could use. */
-    return wsqi_thread_ready(pool, 0, false) || !wsqi_permit_take(block);
+    if (!keeps || wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0) return false;
+    return !wsqi_thread_ready(pool, 0, false) && wsqi_permit_take(block);
 }
 
 /* The thread is about to block or wait, and gives back its permits in all its pools, but the block
- * `keeper` (NULL: none) keeps a permit that no other thread could use. False: it has kept it, so
+ * `keeper` (NULL: none) keeps a permit that no other thread could use. True: it has kept it, so
  * the thread must run tasks in its wait. A join gives its permit back (wait->gives) if another
  * thread needs it, or if the join may run no other jobs (wsqi_join_sleep). Else the join keeps the
  * permit until a producer asks for it (wsqi_joiner_ask). (Rejected: joins that always give it back.
  * That slows fib down by a sixth: bench/sim.) */
-static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
-    bool given = true;
+static bool wsqi_thread_blocks(const wsqi_wait *wait, const wsqi_worker *keeper) {
+    bool kept = false;
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
         bool guest = block->use == WSQI_USE_GUEST;
-        if (!guest && !wsqi_permit_leave(block, block == keeper)) given = false;
+        if (!guest && wsqi_permit_release(block, block == keeper)) kept = true;
         if (guest && block->permit) wsqi_permit_give(block); /* S only counts a guest as at work */
     }
-    return given;
+    return kept;
 }
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
@@ -9140,7 +9160,7 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_each_pool(block, wsqi_worker_of(ctx)) {
         if (block->depth.blocking++ == 0) wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     }
-    (void)wsqi_permits_give(NULL, NULL);
+    (void)wsqi_thread_blocks(NULL, NULL);
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
@@ -9149,7 +9169,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
         WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && block->depth.blocking != 0);
         if (--block->depth.blocking == 0) wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
     }
-    wsqi_permits_take();
+    wsqi_thread_resumes();
 }
 
 /* ==========================================================================
@@ -9169,7 +9189,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * one first gives its permit back. If for WSQI_OFFER_NS no other waiting thread takes the permit,
  * it runs tasks, too, while the stack has WSQI_WAIT_BYTES for each of these waits. Even deeper
  * waits only sleep. The last bound also holds for waits that run what they await, as long as
- * another thread could do that (wsqi_may_here). (A wait takes about 600 bytes. All are guesses.) */
+ * another thread could do that (wsqi_may_run_awaited). (A wait takes about 600 bytes. All are
+ * guesses.) */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 #define WSQI_OFFER_NS 100000u
@@ -9205,7 +9226,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
  * shutdown, which ends this wait because the wait would last for ever. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) {
-        wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+        wsqi_wait_bucket *bucket = wsqi_bucket_for(wait->pool, wait->key);
         wait->since = WSQI_LISTS && wait->pool->listing != NULL ? wsqi_clock_ns() : 0;
         wsqi_lock(wait->pool, &bucket->lock);
         wait->bucket = bucket;
@@ -9252,7 +9273,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
         wsqi_unlock(wait->pool, &wait->bucket->lock);
     }
     wsqi_wait_unpump(wait);
-    wsqi_permits_take();
+    wsqi_thread_resumes();
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
@@ -9327,12 +9348,12 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* Reports BLOCK, only once in a wait, then gives the permits back. False: `keeper` has kept its
- * permit, as wsqi_permits_give says. */
+/* Reports BLOCK, only once in a wait, then gives the permits back. True: `keeper` has kept its
+ * permit, as wsqi_thread_blocks says. */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
-    return wsqi_permits_give(wait, keeper);
+    return wsqi_thread_blocks(wait, keeper);
 }
 
 /* Runs one task of a caller_runs pool in a wait or, if there is none, sleeps as worker 0. The
@@ -9340,7 +9361,7 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
  * wake all waiting threads for nothing: 64 threads, 57,000 switches a second.) */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    (void)wsqi_permits_give(wait, NULL); /* gives back the thread's permits in other pools */
+    (void)wsqi_thread_blocks(wait, NULL); /* gives back the thread's permits in other pools */
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* no task is left, and no call came */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
@@ -9362,8 +9383,8 @@ static bool wsqi_wait_pinned(const wsqi_wait *wait) {
            flags >> WSQI_FLAG_INDEX_AT == wait->self->index;
 }
 
-/* What a worker may run in its wait, if it keeps its permit. A pinned task is one that is pinned to
- * this thread, so that no other thread may run it. */
+/* What a worker may run in its wait, if it keeps its permit; the later, the more. A pinned task is
+ * one that is pinned to this thread, so that no other thread may run it. */
 typedef enum wsqi_may {
     WSQI_MAY_NOTHING, /* it only sleeps */
     WSQI_MAY_OFFER,   /* nothing yet: it first offers its permit, for WSQI_OFFER_NS */
@@ -9395,7 +9416,7 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
     wsqi_worker *self = wait->self;
     wait->offered = true;
     self->depth.offer = 0;
-    if (pinned) wsqi_permits_take(); /* the pinned task runs with a permit, if one sleeps */
+    if (pinned) wsqi_thread_resumes(); /* the pinned task runs with a permit, if one sleeps */
     self->depth.waits++;
     self->search.wait = wait;
     bool ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
@@ -9405,12 +9426,12 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
 }
 
 /* One round of a wait: the thread runs one task; or it sleeps, at most until its deadline. (In a
- * wait without a deadline, wsqi_wait_here has already run the awaited tasks of the thread's queue.)
- * In a join the thread runs no task. In other waits it runs tasks that are pinned to it, because no
- * other thread may run these. If no other thread could use its permit, it keeps the permit, and
- * runs other tasks, too. In a cancelling shutdown a thread in a task or job cancels tasks that it
- * finds. */
-static void wsqi_wait_sleep(wsqi_wait *wait) {
+ * wait without a deadline, wsqi_run_awaited has already run the awaited tasks of the thread's
+ * queue.) In a join the thread runs no task. In other waits it runs tasks that are pinned to it,
+ * because no other thread may run these. If no other thread could use its permit, it keeps the
+ * permit, and runs other tasks, too. In a cancelling shutdown a thread in a task or job cancels
+ * tasks that it finds. */
+static void wsqi_wait_round(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     /* A shutdown that begins after this look at the phase wakes the thread. */
@@ -9425,16 +9446,16 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsqi_may may = WSQI_MAY_NOTHING;
     if (works && self != NULL) /* in a cancelled pool it cancels tasks, at any depth */
         may = running ? wsqi_wait_may(wait) : WSQI_MAY_ALL;
-    bool keeps = may == WSQI_MAY_ALL, pinned = false;
-    if (running || !keeps) {
-        keeps = !wsqi_wait_block(wait, keeps ? self : NULL);
-        /* A thread that has given its permit back runs only pinned tasks. One that keeps it runs a
-         * pinned task and another task alternately. */
-        pinned = may >= WSQI_MAY_PINNED && (!keeps || !wait->pinned) &&
+    bool all = may == WSQI_MAY_ALL, pinned = false;
+    if (running || !all) {
+        all = wsqi_wait_block(wait, all ? self : NULL);
+        /* A thread that has given its permit back runs only pinned tasks. One that has kept it runs
+         * a pinned task and another task alternately. */
+        pinned = may >= WSQI_MAY_PINNED && (!all || !wait->pinned) &&
                  wsqi_load_hint(&self->inbox.count) != 0;
         wait->pinned = pinned;
     }
-    if (keeps || pinned) {
+    if (all || pinned) {
         wsqi_wait_run(wait, pinned);
     } else if (may == WSQI_MAY_OFFER || may == WSQI_MAY_PINNED) {
         wsqi_wait_offer(wait);
@@ -9490,7 +9511,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
-        wsqi_wait_sleep(&wait);
+        wsqi_wait_round(&wait);
     }
     wsqi_add_hint(&pool->waiters, 0u - 1u); /* a thread may still call this one: no harm */
     wsqi_wait_end(&wait);
@@ -9566,15 +9587,15 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
 
 /* May the worker run in its wait what it waits for? It may at any depth if no stand-in is left and
  * no thread is idle, because then no other thread could go on in its place. */
-static bool wsqi_may_here(const wsqi_worker *self) {
+static bool wsqi_may_run_awaited(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
-    return self->depth.here < wsqi_wait_depth(pool, UINT32_MAX) ||
+    return self->depth.awaited < wsqi_wait_depth(pool, UINT32_MAX) ||
            (!wsqi_standins_left(pool) && wsqi_idle(wsqi_load_hint(&pool->permits)) == 0);
 }
 
 /* In a wait, a worker has run many awaited tasks. Does something else need a turn of a worker?
  * (Only WSQ_LIFO pools have long queues, and their global queue has one lane.) */
-static bool wsqi_here_ends(const wsqi_worker *self) {
+static bool wsqi_awaited_ends(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     uint64_t timer = wsqi_load_hint(&pool->watch.timer_next);
     uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
@@ -9586,37 +9607,37 @@ static bool wsqi_here_ends(const wsqi_worker *self) {
 
 /* How long a thread in a wait runs awaited tasks before it looks for others. A guess: as long as a
  * task may wait in the global queue while all workers are busy. */
-#define WSQI_HERE_NS 1000000u
+#define WSQI_AWAITED_NS 1000000u
 
-/* Has the thread run awaited tasks for WSQI_HERE_NS? ran: how many, so far. *until: the end of that
- * time; this sets it after the first task. To save time it reads the clock only after 1, 2, 4, 8
- * tasks and so on, and after each 256. */
-static bool wsqi_here_long(size_t ran, uint64_t *until) {
+/* Has the thread run awaited tasks for WSQI_AWAITED_NS? ran: how many, so far. *until: the end of
+ * that time; this sets it after the first task. To save time it reads the clock only after 1, 2, 4,
+ * 8 tasks and so on, and after each 256. */
+static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
     if (ran == 0 || ((ran & (ran - 1)) != 0 && ran % WSQ_RING_CAPACITY != 0)) return false;
     uint64_t now = wsqi_clock_ns();
-    if (ran == 1) *until = now + WSQI_HERE_NS;
+    if (ran == 1) *until = now + WSQI_AWAITED_NS;
     return now >= *until;
 }
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. After each WSQ_RING_CAPACITY steps, and after each step once WSQI_HERE_NS are
+ * again and again. After each WSQ_RING_CAPACITY steps, and after each step once WSQI_AWAITED_NS are
  * over, it ends if there are other tasks. wsqi_take_back also moves a task that is not awaited from
  * the slot to the queue, and searchers may miss that task. So this function notifies. */
-static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
+static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
     uint64_t until = 0;
     bool late = false;
-    self->depth.here++;
+    self->depth.awaited++;
     while (steps++ < most && (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
-        late = late || wsqi_here_long(steps, &until);
-        if ((late || steps % WSQ_RING_CAPACITY == 0) && wsqi_here_ends(self)) break;
+        late = late || wsqi_awaited_long(steps, &until);
+        if ((late || steps % WSQ_RING_CAPACITY == 0) && wsqi_awaited_ends(self)) break;
     }
-    self->depth.here--;
+    self->depth.awaited--;
     wsqi_notify_others(self);
 }
 
@@ -9675,7 +9696,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
 
 /* While it has a permit, a helper runs the awaited task once, or tasks of the awaited group. These
  * may spawn others for ever, and other tasks may wait for the permit. So the helper stops after
- * WSQI_HERE_NS. (Rejected: to stop after 256 tasks. The rest was left to a worker, and other
+ * WSQI_AWAITED_NS. (Rejected: to stop after 256 tasks. The rest was left to a worker, and other
  * programs may keep that worker from running: beside a busy process on each processor, a graph of
  * 1,000 empty nodes took 3 ms instead of 0.2. And 256 tasks of 2 ms kept an older task waiting for
  * 0.5 s.) */
@@ -9683,7 +9704,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
                           wsq_ctx floor) {
     uint64_t until = 0;
     for (uint32_t ran = 0; self->permit; ran++) {
-        if (wsqi_here_long(ran, &until)) break;
+        if (wsqi_awaited_long(ran, &until)) break;
         /* This fires late timers, as a worker does in its turn. */
         if (wsqi_load_hint(&self->pool->watch.timer_next) != WSQI_NEVER)
             (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
@@ -9786,7 +9807,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     /* here: shall the worker first run awaited tasks of its own queue? Not in a wait with a
      * time-out, because a task could run past the deadline, or wait for what the caller does after
      * the wait. Nor in a wait for a future, because wsqi_future_here does this for futures. */
-    bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_here(wait.self) &&
+    bool here = wait.self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_run_awaited(wait.self) &&
                 (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool) || swept;
@@ -9803,11 +9824,11 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         }
         if (here) {
             here = false;
-            wsqi_wait_here(wait.self, task, group);
+            wsqi_run_awaited(wait.self, task, group);
             continue;
         }
         if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))
-            wsqi_wait_sleep(&wait);
+            wsqi_wait_round(&wait);
     }
     wsqi_wait_end(&wait);
     return result;
@@ -10180,14 +10201,14 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
-    self->depth.here++;
+    self->depth.awaited++;
     self->frame.task = &future->task;
     self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
-    self->depth.here--;
+    self->depth.awaited--;
     wsqi_frame_pop(self, &frame);
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
@@ -10234,7 +10255,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
-    if (!done && self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_here(self) &&
+    if (!done && self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_run_awaited(self) &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
@@ -10395,7 +10416,7 @@ static uint32_t wsqi_join_looks(const wsq_pool *pool) {
 }
 
 /* In a join: steals a job from the block with index n - 1, and runs it. (n is 0: no block.) */
-static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
+static bool wsqi_join_help_with(wsqi_worker *self, uint32_t n) {
     wsqi_worker *victim = wsqi_other(self, n);
     return victim != NULL && wsqi_job_steal(self, victim);
 }
@@ -10405,11 +10426,11 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
  * its own last victim; and in every fourth round at up to WSQI_VISITS others, unless a guest needs
  * this processor (wsqi_jobs_allowed). The order matters: the other job delays this join, and so the
  * joins that wait for this worker. A child of the awaited job delays them less. True: a job ran. */
-static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
+static bool wsqi_join_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     uint32_t from = wsq_random_next(&self->random);
-    return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
-           wsqi_help_with(self, wsqi_load_hint(&self->woken.lead)) ||
+    return wsqi_join_help_with(self, wsqi_load_hint(&job->thief)) ||
+           wsqi_join_help_with(self, wsqi_load_hint(&self->woken.lead)) ||
            (round % 4 == 0 && wsqi_jobs_allowed(self) &&
             wsqi_steal_pass(self, WSQI_JOBS, &from, &none));
 }
@@ -10448,7 +10469,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
         if (block->pool == pool) has = block->permit && !guest;
     if (help && has) wsqi_joiner_mark(pool);
     const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
-    /* wsqi_help looks there. */
+    /* wsqi_join_help looks there. */
     if (giver != NULL) wsqi_store_hint(&self->woken.lead, giver->index + 1);
     bool sleeps = giver == NULL;
     /* A guest has no permit that others could use, so it gives nothing back for a task. But a guest
@@ -10463,7 +10484,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
         asked = false;
-        wsqi_wait_sleep(&wait);
+        wsqi_wait_round(&wait);
     }
     wsqi_stat(self->counters.joins_parked, sleeps);
     wsqi_wait_end(&wait);
@@ -10502,14 +10523,14 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
         bool looks = help && (!asked || wsqi_join_called(self));
-        if (looks && wsqi_help(self, job, idle_rounds)) {
+        if (looks && wsqi_join_help(self, job, idle_rounds)) {
             idle_rounds = 0;
             asked = false;
         } else if (wsqi_spin(self->pool, idle_rounds / wsqi_join_looks(self->pool), &spin_start)) {
             wsqi_backoff(idle_rounds++, job);
         } else {
             asked = wsqi_join_sleep(self, job, help, asked);
-            idle_rounds = (idle_rounds | 3) + 1; /* so wsqi_help then visits others, too */
+            idle_rounds = (idle_rounds | 3) + 1; /* so wsqi_join_help then visits others, too */
         }
     }
     /* This thread was called for work, but its join is over. So another thread is woken instead. */
@@ -10558,14 +10579,14 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     guest->use = outside ? WSQI_USE_GUEST : WSQI_USE_COMMON;
     guest->permit = self == NULL;
     /* Relaxed: by J2, a thief that takes a job of this run sees the guest in S (wsqi_job_steal). */
-    if (self == NULL) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
+    if (self == NULL) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_GUEST_WORKS);
     wsqi_block_enter(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     if (self == NULL) { /* S stops counting the guest, so that no thread leaves jobs to it */
-        uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
+        uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_GUEST_WORKS : 0);
         uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
         guest->permit = false;
         /* I8: a publisher of jobs sees that the guest has left, or this thread sees the jobs. */
@@ -10773,14 +10794,14 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * known, two things must be true. First, the range is half of a longer range (worked_ns is not 0):
  * then a thief asked for work before the loop's first cut. Second, more threads are free than this
  * worker has public jobs. The free threads are as many as the searchers and sleeping permits, less
- * the guests at work (wsqi_active). */
+ * the guests at work (wsqi_guests_at_work). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
     if (pace->left_ns != UINT64_MAX) return pace->left_ns / WSQI_HEAVY_NS > left;
     if (pace->worked_ns == 0) return false;
     uint64_t s = wsqi_load_hint(&self->pool->permits);
-    return wsqi_searching(s) + wsqi_sleeping(s) > wsqi_active(s) + wsqi_range_length(self);
+    return wsqi_searching(s) + wsqi_sleeping(s) > wsqi_guests_at_work(s) + wsqi_range_length(self);
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
@@ -11214,7 +11235,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
     wsqi_listed line = WSQI_INIT;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_wait_bucket *bucket = &pool->buckets[i];
         wsqi_lock(pool, &bucket->lock);
         /* While we hold the lock, no wait ends, because its thread would need the lock for that. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
@@ -11407,7 +11428,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     for (int i = 0; i < 3 * WSQI_BUCKETS; i++) {
         int round = i / WSQI_BUCKETS;
         if (round > 0 && (!any || called || (round == 2 && released))) break;
-        wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
+        wsqi_wait_bucket *bucket = &pool->buckets[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             /* By P5 in wsqi_still, each sleeping thread's `asleep` is visible. */
@@ -11431,10 +11452,10 @@ static bool wsqi_waits_release(wsq_pool *pool) {
 static bool wsqi_waits_called(wsq_pool *pool) {
     bool called = false;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_lock(pool, &pool->waiting[i].lock);
-        for (wsqi_wait *wait = pool->waiting[i].first; wait != NULL; wait = wait->next)
+        wsqi_lock(pool, &pool->buckets[i].lock);
+        for (wsqi_wait *wait = pool->buckets[i].first; wait != NULL; wait = wait->next)
             called = called || (wait->inside && wsqi_wait_called(wait));
-        wsqi_unlock(pool, &pool->waiting[i].lock);
+        wsqi_unlock(pool, &pool->buckets[i].lock);
     }
     return called;
 }

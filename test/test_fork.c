@@ -160,7 +160,7 @@ static pid_t fork_beside_locks(wsq_pool *pool, const wsq_timer *timer) {
     int count = 0;
     locks[count++] = &pool->lock;
     if (timer != NULL) locks[count++] = &wsqi_timers_of(timer->timers.v)->lock;
-    for (int i = 0; i < WSQI_BUCKETS; i++) locks[count++] = &pool->waiting[i].lock;
+    for (int i = 0; i < WSQI_BUCKETS; i++) locks[count++] = &pool->buckets[i].lock;
     for (int i = 0; i < count; i++) wsqi_lock(pool, locks[i]);
     wsqi_add_sc(&pool->duty.abroad, 1u); /* or it is in the middle of queueing a task */
     pid_t child = fork();

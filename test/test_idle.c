@@ -411,7 +411,7 @@ static void numbers(void) {
         for (uint64_t sleeping = 0; sleeping < 4; sleeping++)
             for (uint64_t count = 0; count < 4; count++) { /* of guests at work; of idle threads */
                 wsqi_store_sc(&pool->permits,
-                              searching * WSQI_SEARCHING + sleeping * WSQI_SLEEPING + count * (WSQI_ACTIVE + WSQI_IDLE));
+                              searching * WSQI_SEARCHING + sleeping * WSQI_SLEEPING + count * (WSQI_GUEST_WORKS + WSQI_IDLE));
                 CHECK_EQ(wsqi_jobs_wanted(pool), searching != 0 || sleeping > count);
                 CHECK_EQ(wsqi_jobs_allowed(self), sleeping + searching >= count);
                 self->searching = true;
@@ -579,10 +579,10 @@ static void steals(void) {
     self->search.robs_slots = true; /* so a pass visits all */
     for (uint32_t i = 0; i < 16; i++) {
         bool allowed = i / 4 % 2 == 0, near = i / 8 != 0;
-        wsqi_store_sc(&pool->permits, allowed ? 0 : WSQI_ACTIVE);
+        wsqi_store_sc(&pool->permits, allowed ? 0 : WSQI_GUEST_WORKS);
         wsqi_store_sc(&self->woken.lead, near ? victim->index + 1 : 0);
         wsqi_store_sc(&victim->range, wsqi_range_pack(start + 1, start));
-        CHECK_EQ(wsqi_help(self, &jobs[1], i), near || (allowed && i % 4 == 0));
+        CHECK_EQ(wsqi_join_help(self, &jobs[1], i), near || (allowed && i % 4 == 0));
     }
     wsqi_store_sc(&pool->permits, (uint64_t)0);
     wsqi_store_sc(&victim->range, wsqi_range_pack(start, start));

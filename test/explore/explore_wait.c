@@ -546,7 +546,7 @@ static void cancel_in_the_last_bucket(void) {
     static item many[256];
     item *it = many;
     begin(1, plain);
-    while (wsqi_bucket_for(pool, &it->task) != &pool->waiting[WSQI_BUCKETS - 1]) it++;
+    while (wsqi_bucket_for(pool, &it->task) != &pool->buckets[WSQI_BUCKETS - 1]) it++;
     memset(it, 0, sizeof *it);
     wsq_task_init(&it->task, run_item);
     it->step = woken;

@@ -549,10 +549,10 @@ static void locks(void) {
     item_spawn(pool, locked.task);
     nap(MS);
     wsqi_timers *timers = &pool->timers[0];
-    wsqi_waiters *bucket = wsqi_bucket_for(pool, &locked.task->task);
+    wsqi_wait_bucket *bucket = wsqi_bucket_for(pool, &locked.task->task);
     call_while_locked(&timers->lock, calls_dump);
     call_while_locked(&bucket->lock, calls_dump);
-    call_while_locked(&pool->waiting[0].lock, calls_dump);
+    call_while_locked(&pool->buckets[0].lock, calls_dump);
     call_while_locked(&timers->lock, sets_timer);
     call_while_locked(&timers->lock, cancels_timer);
     call_while_locked(&pool->lock, submits);
