@@ -4444,7 +4444,7 @@ struct wsq_pool {
     wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
     unsigned workers, guest_base; /* guest_base: the first guest's index */
     unsigned shares; /* lanes of the global queue */
-    bool helped; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
+    bool may_help; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     unsigned processors; /* how many processors its threads can use; 1 in a caller_runs pool */
     wsqi_spinning spin;
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
@@ -5196,31 +5196,31 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *                             (a guest has none: S counts one guest at work less, or one more)
- *   wsqi_linger               a searcher's permit sleeps while the thread goes on looking
- *   wsqi_guest_run            a guest from outside comes, or leaves
+ *   wsqi_linger               a searcher's permit sleeps while the thread goes on looking (>>find)
+ *   wsqi_guest_run            a guest from outside comes, or leaves (>>forkjoin)
  *   wsqi_joiner_mark          a thread sets JOINED, before it sleeps in a join with its permit
  *   wsqi_joiner_ask_all       a thread clears JOINED, and calls all joiners, for a permit
  *
  * NOTIFICATIONS. While a task is queued and S counts a sleeping permit, S also counts a searcher,
- * or a thread is obliged to notify, except in the cases under "sometimes" below. To notify for
- * tasks, the thread passes a full barrier and reads S, before it does anything of unknown length:
- * in wsqi_pass_on or in a function whose name begins with wsqi_notify.
- * A thread is obliged if it has queued, stolen or moved tasks. A thread that stops searching, gives
- * its permit back, or becomes idle is obliged, too, if no other thread searches. (The push of a
- * pinned task wakes the task's worker instead.) Every function that moves tasks notifies, except
- * these (the lint checks that):
- *   callers: wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle, wsqi_queue_push,
- *            wsqi_push_local, wsqi_spill, wsqi_spill_queue, wsqi_spill_all, wsqi_order_keep,
- *            wsqi_push_kept, wsqi_ring_return, wsqi_ring_rob, wsqi_steal_tasks, wsqi_ring_prefer,
- *            wsqi_take_back and wsqi_tombstones_sweep oblige their callers;
- *   nobody:  no thread need notify for wsqi_group_down and wsq_group_then, whose tasks wait for a
- *            group; for wsqi_cancel_lane, whose tasks are cancelled; and for wsqi_take_turn, which
- *            moves tasks of a pool's only worker, so that this worker has the only permit;
- *   sometimes: no notify comes from wsqi_notify_pushed if an older task lies in the queue, because
- *            its push has notified; from wsqi_requeue for a task that the worker runs next; from
- *            wsqi_take_global and wsqi_take_lane while the worker searches, because it notifies
- *            when it stops; from wsqi_slot_put while a thread watches the slots; and from a worker
- *            that is alone in its pool.
+ * or a thread is obliged to notify. That thread passes a full barrier and reads S, before it does
+ * anything of unknown length: in wsqi_pass_on, or in a function whose name begins with wsqi_notify.
+ * A thread that has queued, stolen or moved tasks is obliged. So is one that stops searching, gives
+ * its permit back or becomes idle, if no other thread searches. (The push of a pinned task wakes
+ * the task's worker instead.) So every function that moves tasks notifies, except these (the lint
+ * checks that):
+ *   callers: they are obliged after wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle,
+ *            wsqi_queue_push, wsqi_push_local, wsqi_push_kept, wsqi_order_keep, wsqi_ring_return,
+ *            wsqi_ring_rob, wsqi_ring_prefer, wsqi_steal_tasks, wsqi_take_back, wsqi_spill,
+ *            wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
+ *   nobody:  wsqi_group_down and wsq_group_then: the tasks still wait, for a group
+ *            wsqi_cancel_lane: the tasks are cancelled
+ *            wsqi_take_turn: it moves tasks of the pool's only worker, which has the only permit
+ *   sometimes: no notify is necessary, and none comes from
+ *            wsqi_notify_pushed, if an older task lies in the queue: its push has notified
+ *            wsqi_requeue, for a task that the worker runs next
+ *            wsqi_take_global and wsqi_take_lane, while the worker searches: it does so at the end
+ *            wsqi_slot_put, while a thread watches the slots
+ *            a worker that is alone in its pool
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
@@ -9333,7 +9333,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     /* If the pool's only worker ran a task that this thread could have run in its wait, the task
      * counts as one that a helper took. Then the worker lingers (wsqi_linger), and this thread can
      * run the next task. (So a spawn and its wait take 0.10, not 0.42 us.) */
-    if (pool->workers == 1 && pool->helped && (wait->task != NULL || wait->group != NULL) &&
+    if (pool->workers == 1 && pool->may_help && (wait->task != NULL || wait->group != NULL) &&
         wait->deadline == WSQI_NEVER && wsqi_wait_called(wait))
         wsqi_helped_one(wsqi_share_own(pool));
 }
@@ -9720,10 +9720,10 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
 
 /* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
  * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a guest's block. If
- * one of these tasks waits in turn, the thread helps in that wait, too. pool->helped is false in a
- * pool where no thread may help: in a WSQ_LIFO pool; in a pool without own threads; and if tasks
- * may need something that only the pool's own threads have: a larger stack, or the work of a START
- * hook. (Rejected: to wake no worker for the spawns of a thread that has waited for single tasks 16
+ * one of these tasks waits in turn, the thread helps in that wait, too. pool->may_help is false in
+ * a WSQ_LIFO pool, in a pool without own threads, and if tasks may need something that only the
+ * pool's own threads have: a larger stack, or the work of a START hook.
+ * (Rejected: to wake no worker for the spawns of a thread that has waited for single tasks 16
  * times. If the thread then did not wait for a task, the task lay beside idle workers for 0.5 ms.
  * Also rejected: to turn pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
@@ -9734,7 +9734,7 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
         self->depth.waits--;
         return;
     }
-    if (self != NULL || !pool->helped || (group != NULL && wsq_group_pending(group) == 0) ||
+    if (self != NULL || !pool->may_help || (group != NULL && wsq_group_pending(group) == 0) ||
         wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
         (self = wsqi_guest_take(pool, false)) == NULL)
@@ -11810,7 +11810,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     /* If the tasks of the global queue must stay in order, the queue has only one lane. */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
-    pool->helped = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
+    pool->may_help = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
     /* On one processor a worker that keeps looking only delays the thread that has work for it. */

@@ -44,7 +44,7 @@ finds '#if in the body' 's/^    wsqi_worker \*self = wsqi_local(pool);/#if 1/'
 finds 'words: "likewise" stands 1 times' 's/^ \* wsq is a pool of threads/ * Likewise, wsq is a pool of threads/'
 finds 'words: "to be had" stands' 's/^ \* >>words$/& to be had to be had to be had to be had to be had to be had to be had to be had/'
 finds 'wsqi_overflow moves tasks, and does not notify' '/wsqi_overflow(wsqi_worker/,/^}/s/wsqi_notify_others(self);//'
-finds 'wsqi_take_back moves tasks, and does not notify' 's/wsqi_take_back and wsqi_tombstones_sweep oblige/wsqi_tombstones_sweep obliges/'
+finds 'wsqi_take_back moves tasks, and does not notify' '/^ \*   callers: /,/^ \*   nobody: /s/wsqi_take_back, //'
 finds 'wsqi_wake_self changes S' '/^ \*   wsqi_wake_self /d'
 finds 'wsqi_group_down obliges nobody any more' '/wsqi_group_down(/,/^}/s/wsqi_chain_push(/wsqi_chain_drop(/'
 
