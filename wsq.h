@@ -454,20 +454,20 @@
  * 1,024 deep on 8 MiB). An even deeper wait only sleeps. (Waits that run what they await nest 1,024
  * deep from the start. A deeper one blocks as above or, if no stand-in is left, goes on.)
  *
- * While no stand-in is left, five things can wait for ever:
- *     - a task that was started on top of a task that it waits for, directly or through others
+ * These can wait for ever at any time (here "waits for" means directly or through others):
+ *     - a pinned task that waits for a task on top of which it was started
+ *     - a job, or a piece of a loop, that waits for a task which is in a join, or is pinned to a
+ *       worker that is in one: a join runs stolen jobs on top of the task that joins
+ *     - a task that waits in another pool for work that waits for a task pinned to the same worker
+ *     - a task of a caller_runs pool that waits for a task of another one, which waits for work of
+ *       the first: meanwhile the thread runs nothing there
+ * And these while no stand-in is left:
+ *     - a task that waits for a task on top of which it was started, also if it is not pinned
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool for work that needs this pool: the wait runs no task
  *     - a job that waits for a task, if a thread in wsq_run has stolen that job in a join: the
  *       thread runs no task, and neither do the workers that wait in their joins for this job
  *     - a task that is queued while all waits are too deep to run it
- * The first of these can happen with pinned tasks at any time, and also with caller_runs pools: a
- * thread that works in one, and waits for a task of another one, runs nothing in the first.
- *
- * A join runs stolen jobs on top of the task that joins. So a job, or a piece of a loop, that waits
- * for a task (directly or through others) can wait for ever at any time, if that task is in a join,
- * or is pinned to a worker that is in one. So can a task that waits in another pool for work that
- * waits for a task pinned to the first one's worker.
  *
  * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too,
  * stack_size limits the number of these waits, and with less than 8 KiB no wait runs a task. In a
