@@ -372,6 +372,7 @@ static void play_main(void) {
         play.actors[i].script = &all->nodes[i];
     }
     sim_start_fails = NULL;
+    if (all->on_time) sim.price.timer_latency = 0;
     pools_make();
     play.fail_random = all->seed;
     sim_start_fails = standin_fails;

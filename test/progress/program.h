@@ -74,6 +74,7 @@ typedef struct program {
     unsigned fails[WATCH_POOLS]; /* of 8 starts of a stand-in so many fail */
     uint32_t slow_ns[WATCH_POOLS]; /* its hook for WSQ_EVENT_START takes that long; 0: there is none */
     uint64_t stall_seed; /* 0: no stalls */
+    bool on_time;        /* time-outs are not 50 us late */
     bool drains;         /* the first thread shuts the pool down instead of waiting for it */
     node nodes[NODES];
     op thread[THREADS][THREAD_OPS]; /* the first one spawns what has no parent */
@@ -115,7 +116,7 @@ static const struct avoidable {
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
     {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0}, {"sparse", 0}, {"aim", 0},
     {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK}, {"fail", 0},
-    {"slow", 0},
+    {"slow", 0}, {"exact", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -480,9 +481,10 @@ static void fails_make(program *all) {
     }
 }
 
-/* The hook of a stand-in may take long. */
-static void slow_make(program *all) {
+/* The hook of a stand-in may take long, and time-outs may be exact. */
+static void times_make(program *all) {
     uint64_t random = all->seed ^ 0x510;
+    all->on_time = one_in(&random, 3) && !avoids("exact");
     for (unsigned i = 0; i < all->pools; i++) {
         bool slow = one_in(&random, 6) && !avoids("slow");
         all->slow_ns[i] = slow ? 20 * US << below(&random, 10) : 0;
@@ -513,6 +515,7 @@ static void program_print(const program *all) {
         if (all->slow_ns[i] != 0) printf("    the hook of a stand-in takes %s\n", time_text(all->slow_ns[i]));
     }
     if (all->drains) printf("  at the end the pool is drained\n");
+    if (all->on_time) printf("  time-outs are exact\n");
     if (all->stall_seed != 0) printf("  stalls, seed %u\n", (unsigned)all->stall_seed);
     for (unsigned i = 0; i < all->threads; i++) {
         printf("  thread %u: ", i);

@@ -101,6 +101,9 @@ static void program_shorten(program *all, const char *rule) {
         next = *all;
         next.drains = false;
         any = shorter(all, &next, rule) || any;
+        next = *all;
+        next.on_time = false;
+        any = shorter(all, &next, rule) || any;
         for (next = *all; next.threads > 1 && (next.threads--, shorter(all, &next, rule)); next = *all) any = true;
         any = shorten_ops(all, thread_op, THREADS * THREAD_OPS, rule) || any;
         any = shorten_ops(all, node_op, NODES * OPS, rule) || any;

@@ -99,7 +99,7 @@ static void program_draw(program *all, uint64_t seed) {
     if (seed % 3 == 0 && !avoids("sparse")) sparse_make(all, seed);
     else program_make(all, seed);
     fails_make(all);
-    slow_make(all);
+    times_make(all);
 }
 
 #endif /* SPARSE_H */
