@@ -9308,7 +9308,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     const wsqi_worker *block = wsqi_self_get();
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
-    if ((block != NULL && block->use != WSQI_USE_HELPS) || pool->spin.rounds == 1 ||
+    if ((block != NULL && block->use != WSQI_USE_HELPS) ||
+        pool->spin.rounds == 1 || /* caller_runs: see wsqi_pool_init */
         (pool->processors == 1 && wait->deadline != WSQI_NEVER))
         return;
     bool useful = true;
