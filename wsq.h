@@ -6926,6 +6926,8 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     if (result != WSQ_OK) return result;
     if (!wsqi_task_claim(task, &state, home, hold)) return wsqi_spawn_undo(pool, self, 1);
     wsqi_task_unpin(task);
+    /* A task that comes after a group or a future has left its own group. */
+    if (home == (void *)pool) wsqi_task_flag(task, WSQI_FLAG_GROUPED, 0);
     return WSQ_OK;
 }
 

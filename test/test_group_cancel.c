@@ -415,6 +415,35 @@ static void cancel_a_tree_that_grows(wsq_pool *pool) {
 
 static void cancel_trees_that_grow(void) { on_every_kind(cancel_a_tree_that_grows); }
 
+static void *nothing(void *arg) { return arg; }
+
+/* The task that comes then has left its group, so a spawn into another group is for that spawn only. */
+static void then_leaves_the_group_of(wsq_pool *pool) {
+    for (int future = 0; future < 2; future++) {
+        wsq_group own, other;
+        wsq_future *first;
+        step one;
+        group_new(&own, pool);
+        group_new(&other, pool);
+        step_new(&one, NULL, NULL);
+        wsq_task_set_group(&one.task, &own);
+        CHECK_EQ(wsq_submit(pool, nothing, NULL, &first), WSQ_OK);
+        if (future == 0) CHECK_EQ(wsq_group_then(&other, &one.task), WSQ_OK);
+        else CHECK_EQ(wsq_future_then(first, &one.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        CHECK_EQ(wsq_group_pending(&own), 0);
+        spawn_in(&other, &one);
+        CHECK_EQ(wsq_group_wait(&other), WSQ_OK);
+        wsq_group_cancel(&other);
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        CHECK_EQ(one.runs, 3);
+        CHECK_EQ(wsq_future_get(first, NULL), WSQ_OK);
+    }
+}
+
+static void then_leaves_the_group(void) { on_every_kind(then_leaves_the_group_of); }
+
 int main(void) {
     test_begin("test_group_cancel");
     RUN(tree);
@@ -427,5 +456,6 @@ int main(void) {
     RUN(cancelled_is_the_task_s_own);
     RUN(shutdown_cancels);
     RUN(shutdown_beside_a_group_on_a_stack);
+    RUN(then_leaves_the_group);
     return test_end();
 }
