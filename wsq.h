@@ -4216,8 +4216,8 @@ typedef struct wsqi_turn {
                       * looks in the deque */
     uint32_t lifo_left; /* how many more tasks of the slot may run before a task of the queue comes
                          * first; see wsqi_slot_due */
-    uint32_t high; /* 16 * the number of ended streaks of WSQ_HIGH tasks + the length of the current
-                    * streak; see wsqi_take_urgent */
+    uint32_t streak; /* how many WSQ_HIGH tasks in a row; see wsqi_take_urgent */
+    bool pinned_due; /* flips when a streak ends: is a pinned task due then? */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* this worker's ring tail at that look, or after its last theft since then */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
@@ -4755,6 +4755,14 @@ static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)3);
 }
 
+/* Puts a queue's item in front of a chain, newest first. The chain keeps the item's mark. */
+static inline void wsqi_chain_add(wsq_task **newest, wsq_task **oldest, void *item) {
+    wsq_task *task = wsqi_unmarked(item);
+    if (*oldest == NULL) *oldest = task;
+    else wsqi_set(&task->next, *newest);
+    *newest = (wsq_task *)item;
+}
+
 /* Adds a chain of tasks, newest first, to a list that is later taken whole: a lane's `incoming`, or
  * a group's `then`. Any thread may call this. After a push into a lane the caller must notify, even
  * if the lane was not empty: the thread that filled it first may not have notified yet. */
@@ -5073,10 +5081,10 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* How many tasks are spawned and not done. The finished tasks are added up first, then the spawned
- * ones. If the result is 0, no task was left at a moment between the two sums. */
-static uint64_t wsqi_pending(const wsq_pool *pool) {
-    uint64_t finished = wsqi_finished(pool), spawned = 0;
+/* How many tasks are spawned and not done. `finished` was added up first (wsqi_finished), and here
+ * the spawned ones are. If the result is 0, no task was left at a moment between the two sums. */
+static uint64_t wsqi_pending_since(const wsq_pool *pool, uint64_t finished) {
+    uint64_t spawned = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
         /* Relaxed: the acquires in wsqi_finished (P2) come before this read. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
@@ -5085,12 +5093,18 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
     return spawned - finished;
 }
 
+static uint64_t wsqi_pending(const wsq_pool *pool) {
+    return wsqi_pending_since(pool, wsqi_finished(pool));
+}
+
 /* Is every remaining task held? Then none can run: they wait for each other in a circle, for a
  * group, or for tasks that are never spawned or belong to another pool. A yes may be wrong while
- * the counts change, so wsq_pool_wait believes it only if it lasts for WSQI_STUCK_NS. */
-static bool wsqi_stuck(wsq_pool *pool) {
-    uint64_t held = wsqi_load_hint(&pool->held);
-    if (held == 0 || wsqi_pending(pool) != held) return false;
+ * the counts change, so wsq_pool_wait believes it only if it lasts for WSQI_STUCK_NS. *mark returns
+ * a number that changes when a task ends or becomes held. */
+static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
+    uint64_t held = wsqi_load_hint(&pool->held), finished = wsqi_finished(pool);
+    *mark = finished + (held << 40);
+    if (held == 0 || wsqi_pending_since(pool, finished) != held) return false;
     /* Is `held` still the same as before the sums? A compare-and-swap sees its newest value. (An
      * addition of 0 may see an older one, because clang turns it into a load.) Relaxed: this
      * publishes nothing. */
@@ -5099,11 +5113,12 @@ static bool wsqi_stuck(wsq_pool *pool) {
 
 /* Is the pool stuck, and do the waiting threads not know of it? They know if no task has ended or
  * become held since the pool was last found stuck. (In a caller_runs pool the thread that looks
- * here mostly waits itself. Without this rule it would call itself again and again.) */
+ * here mostly waits itself. Without this rule it would call itself again and again.) The mark is of
+ * the counts that were found stuck. (With counts that are read after that, a thread would note what
+ * it has not checked, and the thread that has checked it would not call.) */
 static bool wsqi_stuck_now(wsq_pool *pool) {
-    if (!wsqi_stuck(pool)) return false;
-    uint64_t mark = wsqi_finished(pool) + (wsqi_load_hint(&pool->held) << 40);
-    uint64_t former = wsqi_load_hint(&pool->duty.stuck);
+    uint64_t mark, former = wsqi_load_hint(&pool->duty.stuck);
+    if (!wsqi_stuck(pool, &mark)) return false;
     wsqi_store_hint(&pool->duty.stuck, mark);
     return mark != former;
 }
@@ -5239,7 +5254,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
  * neither. Two kinds of sleepers are woken last. POLLS: the one that has the driver, because
  * another thread must then take the driver. NESTED: one that is in a wait, because it would run a
  * task on top of the task that waits. ANYWHERE: farther than any distance. */
-enum { WSQI_POLLS = 3, WSQI_NESTED, WSQI_ANYWHERE };
+enum { WSQI_DISTANCES = 3, WSQI_POLLS = WSQI_DISTANCES, WSQI_NESTED, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
     uint32_t a = wsqi_load_hint(&pool->places.of_block[one]);
@@ -6303,12 +6318,8 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
     wsq_task *newest = NULL, *oldest = NULL;
     uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
     if (item == NULL) item = wsqi_spill_next(self, &left, tail);
-    for (; item != NULL; item = wsqi_spill_next(self, &left, tail)) {
-        wsq_task *task = wsqi_unmarked(item);
-        if (oldest == NULL) oldest = task;
-        else wsqi_set(&task->next, newest);
-        newest = (wsq_task *)item; /* marked or not */
-    }
+    for (; item != NULL; item = wsqi_spill_next(self, &left, tail))
+        wsqi_chain_add(&newest, &oldest, item);
     if (newest != NULL)
         wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, newest, oldest);
     return newest != NULL;
@@ -6322,12 +6333,9 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
  * thread that leaves. Other threads then steal them in searches and turns (wsqi_take_stuck). (Only
  * WSQ_LIFO pools have long queues, and they have no slots.) True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
-    void *item = wsqi_slot_take(self);
     self->turn.lifo_left = 0;
-    size_t length = wsqi_queue_length(self);
-    bool stays = length > WSQ_RING_CAPACITY && !wsqi_dismissed(self);
-    if (stays || (length == 0 && item == NULL)) return length != 0;
-    return wsqi_spill_queue(self, item);
+    if (wsqi_queue_length(self) > WSQ_RING_CAPACITY && !wsqi_dismissed(self)) return true;
+    return wsqi_spill_queue(self, wsqi_slot_take(self));
 }
 
 /* The pool's only worker moves all tasks of its ring to the global queue. From here on it puts its
@@ -6495,17 +6503,17 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
  * none is queued. At the end of every second streak the owner takes a task that is pinned to it.
  * dry: the owner has nothing else to do, so it takes WSQ_HIGH or pinned tasks at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
-    wsq_pool *pool = self->pool;
-    uint32_t streak = self->turn.high % (WSQI_HIGH_STREAK + 1);
+    wsqi_turn *turn = &self->turn;
     wsq_task *task = NULL;
-    if (dry || streak < WSQI_HIGH_STREAK) task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH]);
+    if (dry || turn->streak < WSQI_HIGH_STREAK)
+        task = wsqi_take_lane(self, &self->pool->lanes[WSQ_HIGH]);
     if (task != NULL) {
-        self->turn.high += streak < WSQI_HIGH_STREAK;
+        turn->streak += turn->streak < WSQI_HIGH_STREAK;
         return task;
     }
-    self->turn.high += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
-    bool due = self->turn.high / (WSQI_HIGH_STREAK + 1) % 2 != 0;
-    return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
+    turn->streak = 0;
+    turn->pinned_due = !turn->pinned_due;
+    return dry || turn->pinned_due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
 /* Is the victim's only task too fresh to steal? Mostly the victim is about to run that task, and
@@ -6563,16 +6571,14 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool ring, bool slot) {
     uint32_t before = wsqi_load_own(&self->ring.tail);
     void *item = ring ? wsqi_ring_rob(self, victim) : NULL;
-    wsq_steal result = item == NULL && wsqi_has_deque(victim) ? WSQ_STEAL_LOST : WSQ_STEAL_EMPTY;
-    /* The thief tries 4 times at most, because the owner may win every race. */
-    for (int tries = 0; result == WSQ_STEAL_LOST && tries < 4; tries++)
-        result = wsq_deque_steal(&victim->deque, &item);
+    int tries = item == NULL && wsqi_has_deque(victim) ? 4 : 0; /* the owner may win every race */
+    while (tries-- > 0 && wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) {}
     if (item == NULL && slot) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
-    uint32_t more = wsqi_load_own(&self->ring.tail) - before;
+    uint32_t tail = wsqi_load_own(&self->ring.tail), more = tail - before;
     item = wsqi_unmarked(item);
     self->search.source = victim->index + 1;
-    self->turn.tail = before + more; /* wsqi_take_stuck steals only after these tasks have run */
+    self->turn.tail = tail; /* wsqi_take_stuck steals only after these tasks have run */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -7202,13 +7208,12 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     /* N1: wsq_timer_set stored `at` before this */
     uint64_t next = wsqi_load_sc(&pool->watch.timer_next);
-    while (at < next) {
+    do {
+        if (at >= next) return;
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
          * Otherwise no thread would wake up for it. Pairs with I10. Failure: decide again. */
-        if (!wsqi_cas_sc(&pool->watch.timer_next, &next, at)) continue;
-        wsqi_watcher_wake(pool, wsqi_load_sc(&pool->watch.watcher)); /* I11: as above */
-        return;
-    }
+    } while (!wsqi_cas_sc(&pool->watch.timer_next, &next, at));
+    wsqi_watcher_wake(pool, wsqi_load_sc(&pool->watch.watcher)); /* I11: as above */
 }
 
 /* Sets timer_next to the time of the pool's next timer. The caller has fired timers. */
@@ -7357,7 +7362,7 @@ static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         next = state | WSQI_TASK_POISONED;
-        if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) next &= ~(uint32_t)WSQI_TASK_DONE;
         /* Relaxed: the caller's next step orders this. It takes a hold away (E3), or counts down a
          * node's predecessors (E7). Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
@@ -7886,7 +7891,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
         /* wsqi_unclaim_one reads here what the task was before. */
-        uintptr_t former = own != NULL ? (uintptr_t)own : 0;
+        uintptr_t former = (uintptr_t)own;
         if (wsqi_task_is(state, WSQI_TASK_DONE)) former |= WSQI_FORMER_DONE;
         if ((state & WSQI_TASK_POISONED) != 0) former |= WSQI_FORMER_POISONED;
         wsqi_set(&task->next, (wsq_task *)former);
@@ -7923,7 +7928,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL, some = false;
+    bool some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -7931,12 +7936,8 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
             wsqi_queue_special(pool, tasks[i]);
             continue;
         }
-        fits = fits && wsqi_queue_push(self, tasks[i]);
-        some = some || fits;
-        if (fits) continue;
-        if (oldest == NULL) oldest = tasks[i]; /* tasks that do not fit become a chain */
-        else wsqi_set(&tasks[i]->next, newest);
-        newest = tasks[i];
+        if (self != NULL && oldest == NULL && wsqi_queue_push(self, tasks[i])) some = true;
+        else wsqi_chain_add(&newest, &oldest, tasks[i]);
     }
     bool full = newest != NULL && self != NULL && self->order == WSQ_FIFO;
     if (full && pool->workers == 1) wsqi_order_keep(self);
@@ -8053,13 +8054,8 @@ static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph
         next = node->next_start;
         task = &node->task;
         wsqi_node_claim(pool, task);
-        if (self != NULL || wsqi_task_queue_flags(task) != 0) {
-            wsqi_task_queue(pool, self, task);
-            continue;
-        }
-        if (oldest == NULL) oldest = task;
-        else wsqi_set(&task->next, newest);
-        newest = task;
+        if (self != NULL || wsqi_task_queue_flags(task) != 0) wsqi_task_queue(pool, self, task);
+        else wsqi_chain_add(&newest, &oldest, task);
     }
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
 }
@@ -8304,17 +8300,20 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     bool robs = self->search.robs_slots, all = robs || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
-    unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
+    unsigned circles = ordered ? WSQI_DISTANCES : 1;
+    unsigned most = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
     uint64_t asleep = 0;
-    do {
-        unsigned visits = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
-        uint32_t *next = &from[ordered ? distance : 0], start = *next % count;
+    for (unsigned distance = 0; distance < circles && *task == NULL; distance++) {
+        unsigned visits = most;
+        uint32_t *next = &from[distance], start = *next % count;
         for (unsigned i = 0; i < count && (visits != 0 || robs) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
             /* One read serves 64 victims: all workers write to the bitmap, so reads are slow. */
-            if (word != victim->index / 64)
-                asleep = wsqi_load_hint(&pool->bitmap.sleepers[word = victim->index / 64]);
+            if (word != victim->index / 64) {
+                word = victim->index / 64;
+                asleep = wsqi_load_hint(&pool->bitmap.sleepers[word]);
+            }
             bool sleeps = (asleep & wsqi_bit(victim)) != 0;
             if (victim == self || (sleeps && !all)) continue;
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
@@ -8322,7 +8321,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
             visits--;
             *next = self->searching ? n + 1 : wsq_random_next(&self->random);
         }
-    } while (++distance < WSQI_POLLS && *task == NULL);
+    }
     return false;
 }
 
@@ -8428,18 +8427,18 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
  * of these tasks that exists: a WSQ_LOW task (every 16th turn), an urgent task (WSQ_HIGH or
  * pinned), a task stolen from a thread in a long task, a task of this worker's own (in a WSQ_LIFO
  * pool from the deque and from the ring alternately). Then tasks move from the global queue to the
- * end of the ring. If none may move now (wsqi_global_room is 0), the worker's next look for a task
- * is a turn again, unless this turn took a WSQ_LOW task. */
+ * end of the ring. If the ring is full, and this turn has taken another task than a WSQ_LOW one,
+ * the worker's next look for a task is a turn again. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool over = false;
+    bool low = false;
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
     if (self->turn.spilled) wsqi_order_keep(self);
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (pool->config.driver != NULL) (void)wsqi_drive(self);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
+        low = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL) task = wsqi_take_stuck(self);
     if (task == NULL) {
@@ -8447,7 +8446,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
         if (self->turn.oldest) task = wsqi_unmarked(wsqi_ring_pop(&self->ring));
         else task = wsqi_take_local(self);
     }
-    if (over || wsqi_global_room(self, task != NULL) != 0) {
+    if (low || task == NULL || wsqi_ring_room(&self->ring) != 0) {
         self->turn.count++;
         self->turn.left = self->tune.interval - 1; /* this turn's task counts, too */
     }
@@ -8531,7 +8530,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     uint64_t start = 0, watch = 0;
     bool short_search = wsqi_discouraged(self) || wsqi_helped(pool) != self->search.helped;
     uint32_t rounds = short_search ? 1 : UINT32_MAX, any = wsq_random_next(&self->random);
-    uint32_t from[WSQI_POLLS] = {any, any, any}; /* for each distance, where the next pass begins */
+    uint32_t from[WSQI_DISTANCES] = {any, any, any}; /* where the next pass begins */
     self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
@@ -9495,9 +9494,9 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL || wsqi_sweeps(pool)) return WSQ_ERR_INVALID;
     wsqi_wait wait;
-    bool quiet, over, stuck;
+    bool quiet, over;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
-    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
+    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, mark = 0;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: the barrier W5 follows. */
     /* W5: either this thread sees the last task's end in the counts, or the thread that counted the
      * end sees this waiter, and calls it. Pairs with W4. */
@@ -9506,11 +9505,10 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_pending(pool) == 0;
-        before = finished;
-        finished = wsqi_finished(pool);
-        stuck = wsqi_stuck(pool);
-        /* A task can run, or one has ended since the last look. */
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER;
+        uint64_t before = mark;
+        bool stuck = wsqi_stuck(pool, &mark);
+        /* A task can run, or one has ended or become held since the last look. */
+        if (!stuck || mark != before) stuck_until = WSQI_NEVER;
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
@@ -9577,15 +9575,14 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         if (wsqi_is_wanted(next, task, group)) return next;
         *left = wsqi_ring_prefer(self, item, task, group, *left);
     }
-    wsq_task *kept = NULL;
-    next = NULL;
-    for (int i = 0; i < WSQI_REACH_DEQUE && (next = wsqi_deque_take(self)) != NULL; i++) {
-        if (wsqi_is_wanted(next, task, group)) break;
-        wsqi_keep(&kept, next);
-        next = NULL;
+    wsq_task *kept = NULL, *found = NULL;
+    for (int i = 0; i < WSQI_REACH_DEQUE && found == NULL; i++) {
+        if ((next = wsqi_deque_take(self)) == NULL) break;
+        if (wsqi_is_wanted(next, task, group)) found = next;
+        else wsqi_keep(&kept, next);
     }
     wsqi_push_kept(self, kept);
-    return next;
+    return found;
 }
 
 /* May the worker run in its wait what it waits for? It may at any depth if no stand-in is left and
@@ -9660,14 +9657,15 @@ static bool wsqi_take_lone(wsqi_inject *lane, wsq_task *task) {
 
 /* Takes an awaited task for a helper out of the lane that the helper's spawns go to. NULL: there
  * is none, another thread holds the lane's lock, or a WSQ_HIGH task is queued. If the pool has one
- * worker, or is a WSQ_SHARED one, tasks start in order, so only the oldest may be taken. In other
- * pools older tasks may stay in the lane, because their spawns have notified workers. */
+ * worker, or is a WSQ_SHARED one, tasks start in order: the helper takes only the oldest one, and
+ * under the lock, because another thread may just have older ones in hand. In other pools older
+ * tasks may stay in the lane, because their spawns have notified workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0) return NULL;
-    bool shared = pool->config.order == WSQ_SHARED;
-    if (task != NULL && wsqi_load_hint(&lane->incoming) == wsqi_lone(task) && !shared &&
+    bool ordered = pool->workers == 1 || pool->config.order == WSQ_SHARED;
+    if (task != NULL && wsqi_load_hint(&lane->incoming) == wsqi_lone(task) && !ordered &&
         wsqi_load_hint(&lane->length) == 0 && wsqi_take_lone(lane, task))
         return task;
     if (wsqi_inject_empty(lane)) return NULL;
@@ -9676,7 +9674,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
         wsqi_pause();
     }
     uint32_t left = wsqi_inject_collect(lane);
-    int reach = pool->workers == 1 || shared ? 1 : WSQI_REACH;
+    int reach = ordered ? 1 : WSQI_REACH;
     if (left != 0) next = lane->ready;
     while (next != NULL && !wsqi_is_wanted(next, task, group)) {
         before = next;
@@ -10613,7 +10611,9 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         wsq_ctx floor = self->frame.floor;
         self->frame.loop = NULL;
         self->frame.floor = wsqi_full_mark(self);
+        wsqi_event(self, WSQ_EVENT_TASK_BEGIN, NULL, 0);
         fn(self->frame.floor, arg);
+        wsqi_event(self, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
         self->frame.floor = floor;
         self->frame.loop = loop;
     } else { /* a thread outside spawns the run as a task */
@@ -10699,7 +10699,11 @@ static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
     bool some = left < 2 * WSQI_LAST && (worked || pace->grain >= WSQI_MANY);
     bool last = some && left <= WSQI_LAST;
-    if (some && !pace->unwanted) part = !last ? left - WSQI_LAST : worked ? 1 : part < 3 ? part : 3;
+    if (some && !pace->unwanted) {
+        if (!last) part = left - WSQI_LAST;
+        else if (worked) part = 1;
+        else if (part > 3) part = 3;
+    }
     pace->looked = begin;
     pace->next = begin + (pace->grain < part ? pace->grain : part);
     pace->step = last ? 1 : pace->grain;
@@ -10728,10 +10732,10 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
  * is awake if the traps were set since the last step, or if S counts a searcher. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
-    bool awake = pace->unwanted;
+    bool before = pace->unwanted; /* no thief had asked when this thread looked last */
     pace->unwanted = wsqi_load_hint(&self->front.fork_trap) != NULL || ctx == wsqi_full_mark(self);
-    awake = !pace->unwanted &&
-            (awake || wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0);
+    bool awake = !pace->unwanted &&
+                 (before || wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0);
     if (awake && pace->looked < begin) wsqi_pace_look(pace, begin, end);
     pace->alone = !awake && pace->left_ns <= WSQI_TINY_NS && pace->worked_ns <= WSQI_WORTH_NS / 2;
     return !pace->unwanted &&
@@ -10842,9 +10846,12 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     if (timed) left_ns = wsqi_clock_ns() - start; /* the upper half takes about as long */
     if (timed && middle - begin == 1) wsqi_store_hint(&loop->element_ns, left_ns);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
-    if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
-    if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, left_ns, true);
-    else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
+    if (ours && !loop->fixed) {
+        wsqi_loop_range(ctx, loop, middle, end, partial, left_ns, true);
+    } else {
+        if (ours) wsqi_half_run(ctx, &upper.job);
+        if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
+    }
     if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
@@ -11451,13 +11458,15 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* Was a thread called that waits inside a task? Then it will go on. */
+/* Was a thread called that sleeps in a wait inside a task? Then it will go on. (A wait that is not
+ * `asleep` lies below another one on the same stack, and cannot end before that.) */
 static bool wsqi_waits_called(wsq_pool *pool) {
     bool called = false;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
         wsqi_lock(pool, &pool->buckets[i].lock);
         for (wsqi_wait *wait = pool->buckets[i].first; wait != NULL; wait = wait->next)
-            called = called || (wait->inside && wsqi_wait_called(wait));
+            called = called || (wait->inside && wsqi_load_hint(&wait->asleep) != 0 &&
+                                wsqi_wait_called(wait));
         wsqi_unlock(pool, &pool->buckets[i].lock);
     }
     return called;

@@ -228,6 +228,46 @@ static void wait_during_a_sweep(void) {
     end();
 }
 
+static item *below_awaits;
+
+static wsq_poll waits_below_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_task_wait_for(&below_awaits->task, 50 * SECOND), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_above_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_task_wait(&waits_for->task), WSQ_ERR_CANCELLED);
+    return WSQ_DONE;
+}
+
+/* On the stack of the only lent thread one wait was called, but another one, of a task above it, was not. So
+ * the thread does not go on, and nobody waits for it: the cleanup's wait is cancelled. */
+static void called_below_another_wait(void) {
+    begin(&(wsq_config){.workers = 2, .lend_only = true});
+    sim_core *lent = outside(lend, pool);
+    item *below = item_make(0), *above = item_make(0), *pinned = item_make(0);
+    below_awaits = pending();
+    below->task.fn = waits_below_run;
+    above->task.fn = waits_above_run;
+    wsq_task_set_cleanup(&pinned->task, waiting_cleanup);
+    item_spawn(pool, below_awaits);
+    nap(MS);
+    item_spawn(pool, below);
+    nap(MS);
+    item_spawn(pool, above);
+    nap(MS);
+    item_wake(below_awaits);
+    nap(MS);
+    CHECK(below_awaits->ended != 0);
+    item_spawn_on(pool, 1, pinned); /* no thread is lent to worker 1 */
+    cancel(pool);
+    CHECK(cleaned != 0 && waited == WSQ_ERR_CANCELLED);
+    sim_join(lent);
+    end();
+}
+
 static wsq_poll queues_then_blocks_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     item_spawn(pool, queued_first);
@@ -408,6 +448,7 @@ int main(void) {
     IN_WORLD(wait_during_a_cleanup);
     IN_WORLD(wait_for_the_own_group);
     IN_WORLD(wait_during_a_sweep);
+    IN_WORLD(called_below_another_wait);
     IN_WORLD(late_tasks_in_a_lend_only_pool);
     IN_WORLD(permit_of_a_task_that_stops_a_pool);
     IN_WORLD(events_when_the_pool_is_over);

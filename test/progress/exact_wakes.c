@@ -487,6 +487,28 @@ static void waits_while_starts_fail(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a WSQ_LOW task beside WSQ_HIGH ones that yield all the time ---- */
+
+static void low_beside_high(void) {
+    static const wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
+    for (int k = 0; k < 3; k++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = orders[k]});
+        item *low = item_make(US);
+        wsq_task_set_priority(&low->task, WSQ_LOW);
+        for (int i = 0; i < 2; i++) {
+            item *high = item_make(MS);
+            high->until = low;
+            wsq_task_set_priority(&high->task, WSQ_HIGH);
+            item_spawn(pool, high);
+        }
+        nap(100 * MS); /* the worker knows how long these tasks take */
+        item_spawn(pool, low);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(low->began < low->spawned + 33 * MS);
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("exact_wakes");
     IN_LARGE_WORLD(free_threads_first);
@@ -505,5 +527,6 @@ int main(void) {
     IN_WORLD(little_work);
     IN_WORLD(runs_of_a_graph);
     IN_WORLD(search_after_a_job_that_waited);
+    IN_WORLD(low_beside_high);
     return test_end();
 }
