@@ -35,9 +35,9 @@
  * of work, on the same threads:
  *
  *     tasks  independent pieces of work that may wait and run again: for servers, pipelines, event
- *            loops, and whatever a thread pool does. They are fair: the oldest runs first, except
- *            that a task which was just woken may run next. With WSQ_SHARED they leave the queue
- *            in exactly the order of their spawns (>>guide, ORDER)
+ *            loops, and whatever a thread pool does. They are fair (but not with WSQ_LIFO): the
+ *            oldest runs first, except that a task which was just woken may run next. With
+ *            WSQ_SHARED they leave the queue in exactly the order of their spawns (>>guide, ORDER)
  *     jobs   recursive calls and loops over data. The newest runs first. A fork and its join cost
  *            about as much as a function call, and a job lives on your stack
  *
@@ -93,30 +93,34 @@
  * FINDING WORK. A worker looks for work in this order (>>find):
  *     0. Every `interval` tasks the worker takes a turn: timers fire, tasks from the global queue
  *        join the end of its ring, and every 16th turn runs one WSQ_LOW task.
- *     1. WSQ_HIGH tasks, and tasks pinned to this worker; its LIFO slot, at most 3 times in a row;
- *        its ring.
+ *     1. WSQ_HIGH tasks, at most 15 in a row, and tasks pinned to this worker, at most every second
+ *        time; its LIFO slot, at most 3 times in a row; its ring.
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
- *     3. The other workers, near ones first, from a random one on: the worker steals a published
- *        job, or half of a ring. It repeats these looks for about 15 us; or looks only once, if
- *        half of the workers search already; or twice, if the process had one processor when it
- *        created the pool.
- *     4. The global queue once more, and WSQ_LOW tasks.
+ *     3. The other workers, near ones first, from a random one on: the worker steals a public job,
+ *        or half of a ring.
+ *     4. Rounds, for about 15 us, each with WSQ_HIGH and pinned tasks, the other workers, the
+ *        global queue, and WSQ_LOW tasks. There are only two rounds if the process had one
+ *        processor when it created the pool; one if the worker's last searches found nothing; none
+ *        if half of the workers search already.
  *     5. If the worker has found nothing, it sleeps.
  *
  * The interval is the number of tasks that fit into about 1 ms, but at least 2 and at most 255. So
  * when every worker is busy, a task waits about 1 ms in the global queue, and then for the tasks
  * before it in the ring. (The time per task is a moving average. When tasks suddenly become longer,
- * the next turns still come after as many tasks as before.)
+ * the next turns still come after as many tasks as before. In a caller_runs pool no times are
+ * taken, so that the order does not depend on the clock: the interval is 20. If tasks are long
+ * there, set max_interval.)
  *
  * WAKING. A thread that adds work wakes one sleeping worker, unless some worker is searching
- * already. When the last searching worker finds work, it wakes the next sleeper. So no wake-up is
- * lost, and a worker can sleep safely without a time-out.
+ * already. When the last searching worker finds work, it wakes the next sleeper; when it finds
+ * none, it looks at all queues once more before it sleeps. So no wake-up is lost, and a worker can
+ * sleep safely without a time-out.
  *
  * TASK. A task is a struct of yours that contains a wsq_task. Its function runs on some worker, and
  * never on two at the same time. Its return value says what happens next:
  *     WSQ_DONE     the task is finished: its waiters wake, and its memory is yours again
- *     WSQ_PENDING  the task waits for an event. The code that brings the event calls wsq_wake, and
- *                  the task runs again. A wake that comes while the task still runs is not lost
+ *     WSQ_PENDING  the task waits for an event. Whatever sees the event calls wsq_wake, and the
+ *                  task runs again. A wake that comes while the task still runs is not lost
  *     WSQ_YIELD    the task has more to do, and runs again after other tasks
  *     WSQ_GONE     the task is finished, and its function has freed it, or has given it away to be
  *                  freed: nobody may wait for it or wake it
@@ -168,18 +172,19 @@
  * stand-ins are left (max_standins). Without them, as in caller_runs and lend_only pools, the
  * waiting thread runs whatever task comes.
  *
- * DELAYS. A task that can run never lies beside an idle worker for long. The worker is woken for
- * it, which takes 5 to 20 us; or, if the task is in the LIFO slot of a busy worker, the idle worker
- * finds it after 0.5 to 1 ms. If all workers are busy, the task waits in its queue. PROGRESS in
- * >>guide lists the bounds.
+ * DELAYS. A task that can run never stays queued for long while a worker is idle. The worker is
+ * woken for it, which takes 5 to 20 us; or, if tasks take less than 3 us and the task is in the
+ * LIFO slot of a busy worker, the idle worker finds it after 0.5 to 1 ms. If all workers are busy,
+ * the task waits in its queue. PROGRESS in >>guide lists the bounds.
  *
  * Nothing is pre-empted, so three things make a task wait longer: long tasks on all workers; calls
  * that block without wsq_block_begin; and long jobs, because a join runs no task. A parallel loop
  * that keeps every worker busy for a second keeps tasks waiting for as long.
  *
  * THE GUEST. wsq_run calls a function that may fork and loop, and brings the calling thread into
- * the pool: the thread runs this function itself, in place of one sleeping worker. So `workers` is
- * the number of threads that work, the caller included. At most eight threads can be guests at the
+ * the pool: the thread runs this function itself, in place of one sleeping worker, if one sleeps.
+ * So about `workers` threads work on runs and loops, the callers included; queued tasks beside them
+ * may use `workers` more. At most eight threads can be guests at the
  * same time (WSQ_GUESTS). A thread outside that runs a task in its wait is no guest, but counts as
  * one of the eight.
  *
@@ -196,7 +201,7 @@
  *     LIFO slot     the place for the one task that a worker has just woken
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake. (But
  *                   wsq_pool_pending and wsq_group_pending count all tasks that are not done)
- *     held          a task is held when it is spawned and waits for predecessors
+ *     held          a task is held when it is spawned and waits for predecessors or for a group
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
  *                   wsq_worker_index(ctx). A worker has an index from 0 to workers - 1, a stand-in
  *                   or guest a higher one. A thread outside has none: there wsq_worker_self gives
@@ -206,7 +211,8 @@
  *                   the element
  *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
- *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
+ *     turn          the moment, every interval tasks, when a worker that has tasks of its own looks
+ *                   beyond its queue
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
@@ -383,7 +389,8 @@
  * A task does not know what woke it. If something other than the timer may have woken it, the task
  * calls wsq_timer_cancel, which returns true if the timer had not fired. When the timer has woken
  * the task, or wsq_timer_cancel has returned, the timer may be freed, and so may the task if it is
- * done. When a pool is destroyed, its timers are not set any more.
+ * done. When a pool is destroyed, its timers are not set any more: from then on they may be set in
+ * another pool, or freed, but not cancelled.
  *
  * DRIVER. With wsq_config.driver an idle thread of the pool waits for your events (descriptors that
  * are ready, completions, messages) as well as for work, so that no thread is needed for them
@@ -434,7 +441,8 @@
  * spawn before the wait wakes an idle worker, unless a worker already searches. The thread runs
  * nothing, and only sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where
  * tasks may need something that only the pool's own threads have: where a hook hears of
- * WSQ_EVENT_START, or stack_size exceeds the default. (So a thread outside whose own stack is too
+ * WSQ_EVENT_START, or stack_size exceeds the default. (If one of these tasks waits, the thread runs
+ * on top of it what that one waits for, up to 64 deep. So a thread outside whose own stack is too
  * small for the tasks waits with a time-out.)
  *
  * Before a thread outside sleeps in a wait, it looks for up to 50 us whether the wait is over, also
@@ -486,9 +494,11 @@
  * stand-in. So more tasks than `workers` can block at the same time, and `workers` does not limit
  * them; recipes/limit.c does. If no stand-in is left, or the system refuses to start a thread, the
  * pool works with one thread less. (It tries again when the next thread blocks, or more tasks are
- * queued.) Without the two calls, the worker is blocked with its permit, and its queued tasks wait
- * until others steal them. A function of wsq_go or wsq_submit gets no ctx. If it blocks, let it
- * call wsq_run, whose function gets a ctx (any number of these may block), or spawn a task instead.
+ * queued; not for a timer or an event alone.) In a caller_runs pool no thread takes over: the
+ * working thread keeps its place until it waits, or its call ends. Without the two calls, the
+ * worker is blocked with its permit, and its queued tasks wait until others steal them. A function
+ * of wsq_go or wsq_submit gets no ctx. If it blocks, let it call wsq_run, whose function gets a ctx
+ * (any number of these may block), or spawn a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns.
  * "Immediately" means after one wake-up: about 5 us, or 20 where processors sleep. Where a stand-in
@@ -513,7 +523,9 @@
  *         only once: after that no younger task overtakes them.
  *     6.  With one worker, except with WSQ_LIFO, the tasks of one thread start in the order of
  *         their spawns, also beside tasks that yield.
- *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16.
+ *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16. (But with
+ *         WSQ_LIFO a task waits as long as its worker gets newer ones, unless another worker takes
+ *         it in a search or a turn: with one worker perhaps for ever.)
  *     8.  A pinned task starts immediately if its worker is idle or waits in its own pool, but not
  *         inside a join, between wsq_block_begin and wsq_block_end, or in a wait that lies deeper
  *         than WAITING allows.
@@ -535,7 +547,7 @@
  *     15. If a pool is not ended by WSQ_CANCEL, its end waits for those of its tasks that have a
  *         predecessor in another pool.
  *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. If spin_ns is 0,
- *         the worker looks only once while half of the workers, woken for other work, still search.
+ *         the worker looks only once while half of the workers search already.
  *     17. The memory of a pool is bounded by what is alive at the same time. A cancelled future
  *         counts as alive until a worker has come to its entry in the queue.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
@@ -990,7 +1002,8 @@
  * a time-out (recipes/watchdog.c) or on a command. It shows which threads wait, and for what. In a
  * pool with wsq_config.list_tasks it also shows which tasks wait for a wake, since when, and the
  * names of their functions (wsq_hooks.name). A task that is inside a wait is listed with "runs, on
- * worker 0": the line "wait  worker 0 waits for ..." says for what.
+ * worker 0": the line "wait  worker 0 waits for ..." says for what. (If it waits in another pool,
+ * the dump of that pool has the line, for "a thread from outside".)
  *
  * If the program hangs already, a debugger can make the call: `gdb -p` and the process's number,
  * `up` to a function that has the pool in a variable, then
@@ -1515,8 +1528,9 @@ typedef enum wsq_cause {
 /* Functions that observe a pool (wsq_config.hooks). `event` is called often, and on several threads
  * at the same time. `worker` is the index (>>words) of the calling thread, or WSQ_OUTSIDE on a
  * thread outside that spawns, wakes or cancels. `event` must not spawn or wake a task, wait, or
- * free a future. The struct is copied; what `user` points to is the caller's and must outlive the
- * pool. */
+ * free a future. It should be short: at STEAL, PARK and UNPARK its thread still counts as one that
+ * looks for work or sleeps, so that meanwhile tasks may wait beside idle workers. The struct is
+ * copied; what `user` points to is the caller's and must outlive the pool. */
 typedef struct wsq_hooks {
     /* This is called at each event that `events` selects. May be NULL. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
@@ -1563,8 +1577,8 @@ typedef struct wsq_config {
                                  * cgroup's quota, rounded up, are read when the pool is created.)
                                  * Beware of "cores - 1": with one core that is 0, which means all
                                  * cores */
-    unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
-                                 * workers, at least 64 (8 on Windows and on 32 bits);
+    unsigned max_standins;      /* threads that may stand in for blocked workers, at most 16383; 0:
+                                 * as many as workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks, and
                                  * their stacks limit how deep waits nest: WAITING in >>guide */
@@ -2163,8 +2177,8 @@ WSQ_API bool wsq_budget_take(void);
 
 /* Call this when a task, job or run is about to block outside the scheduler (in a system call, on a
  * mutex). Until wsq_block_end another thread works in this worker's place: an idle one, or else a
- * stand-in if max_standins allows. Pairs of the two calls may be nested. `ctx` is the caller's
- * own. */
+ * stand-in if max_standins allows (but none in a caller_runs pool). Pairs of the two calls may be
+ * nested. `ctx` is the caller's own. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx);
 
 /* Call this after the call that blocked, with the same context as wsq_block_begin, and before the
@@ -2564,7 +2578,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
  *   call            to make the threads that wait for an object look at it again (wsqi_call)
  *   bucket          a list of waiting threads, found by the address of the object they wait for
- *   hold            a reason why a spawned task is not queued yet: mostly a predecessor
+ *   hold            a reason why a task may not be queued yet: a predecessor, a group, or that its
+ *                   spawn is not over
  *   duty            a thread is on duty while it may run or cancel tasks
  *   quiet           said of a pool: no task is left. Stuck: each task left waits for another one
  *   still           said of a pool in a shutdown: all threads on duty sleep, and nothing is queued
@@ -2573,8 +2588,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   joiner          a thread in a join whose job was stolen: it sleeps, or runs other jobs
  *   nested, above   said of a task: it runs inside a wait, on the same stack as the waiting task,
  *                   which is the task below
- *   useless         said of a search or a look without a result; after several of them in a row,
- *                   a thread searches for a shorter time, and looks less often
+ *   useless         (in names: vain) said of a search or a look without a result; after several of
+ *                   them in a row, a thread searches for a shorter time, and looks less often
  *   handle          the wsq_future * that wsq_submit gives, until it is given back
  *   tombstone       the entry of a future that was called in a wait, or cancelled: it stays in the
  *                   queue, but is not run
@@ -4074,8 +4089,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *
  * States. The brackets after a state say what leads to it:
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
- *             has queued it, and it runs again) -> done (its run returns WSQ_DONE, or a thread
- *             cancels it)
+ *             has queued it, and its next run begins) -> done (its run returns WSQ_DONE, or a
+ *             thread cancels it)
  *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
  *             leave: here -> dismissed -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
@@ -4193,8 +4208,8 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* Notes about a worker, mostly by other threads. A thread that looks at the worker again later sees
- * by `head` and `run` whether the worker has gone on since the note. */
+/* Notes about a worker, mostly by other threads. If the worker's ring head or counters.run still is
+ * what `head` or `run` notes, the worker has begun no task since. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw only one task in the ring */
     wsqi_a64 run;    /* others write, when they look at slot or queue: 1 + counters.run; 0: none */
@@ -4288,7 +4303,8 @@ typedef enum wsqi_use {
 } wsqi_use;
 
 /* The start of the block of a worker, stand-in or guest; the job stack fills the rest of the block.
- * Only the thread that uses the block may access members with the word "owner". */
+ * Members whose comment is `owner`, or begins with that word and a colon, are only for the thread
+ * that uses the block; other comments say which threads read and write. */
 struct wsqi_worker {
     wsqi_front front; /* the two traps, which fork and join read; see >>forkjoin */
     wsq_pool *pool;
@@ -4342,7 +4358,8 @@ enum {
     /* the task was woken, or was cancelled while PENDING; its next run clears this bit */
     WSQI_TASK_NOTIFIED = 4,
     WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears the bit */
-    /* the task or a predecessor was cancelled: a run that sees this does not begin */
+    /* the task or a predecessor was cancelled, or a thread has claimed the future: a run that sees
+     * this does not begin */
     WSQI_TASK_POISONED = 16,
     /* the task has not started, and is a future or revocable (wsq_task_set_revocable) */
     WSQI_TASK_OPEN = 32,
@@ -4368,8 +4385,8 @@ typedef struct wsqi_timers {
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
-/* The threads that may run or cancel tasks, which are on duty (>>quiet), and those that may queue
- * one. */
+/* Counts of the threads on duty, that is, which may run or cancel tasks (>>quiet), and of threads
+ * outside that are queueing a task. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
@@ -5002,7 +5019,7 @@ struct wsqi_wait {
     bool sweeps;         /* the thread cancels all tasks in lanes; see wsqi_sweep */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
-    bool offered;        /* deep, and may run tasks: no other thread took its permit in time */
+    bool offered;        /* deep, and no thread took its permit in time: it may run tasks */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_wait_bucket *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -6592,9 +6609,10 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
  *            task is held, queued or running. PENDING alone: it waits for a wake, or was woken and
  *            queued (by the thread that added NOTIFIED). An ACTIVE task that is NOTIFIED runs again
  *            if it returns WSQ_PENDING. POISONED: the task or a predecessor was cancelled, or the
- *            task is a future that a thread has claimed. A POISONED task that is PENDING or OPEN
- *            (revocable), or has a HOLD, does not run again, because a read-modify-write before the
- *            run sees POISONED. Any other may be running. DONE and POISONED: a cancel ended it.
+ *            task is a future that a thread has claimed. If POISONED is set while the task is
+ *            PENDING, OPEN or held, the task will not run: before that run comes a
+ *            read-modify-write (a wake, wsqi_task_begin, the last hold), which sees the bit. At
+ *            another time the run may have begun. DONE and POISONED: a cancel ended it.
  * Writers:   any thread adds bits, and adds or takes away holds. The thread that spawns, runs or
  *            ends the task, or claims a future, clears bits; wsqi_task_poison clears DONE, too.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a run begins without a
@@ -7170,10 +7188,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
- * lists + 1. Then its task is woken (wsqi_task_notify). Returns the task if the caller must queue
- * it. Otherwise, if the task is live, it may already run again and free the timer, so this function
- * does not use the timer any more. (A cancel that reads the mark locks the lists before it returns,
- * so it does not return during this function.) */
+ * lists + 1. Then its task is woken (wsqi_task_notify). If the task was pending, this returns it,
+ * for the caller to queue. If the task is not live, the wake was none. But if it is queued or runs
+ * already, it may free the timer at any moment, so the mark stays. (A cancel that reads the mark
+ * locks the lists before it returns, so it does not return during this function.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -7444,7 +7462,8 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        /* The task ended before it was AWAITED, so its end resolved no edges. */
+        /* The task has ended. If it was not AWAITED then, its end resolved no edges, and this
+         * thread does. Else the list is closed, and no edge is left. */
         edge = wsqi_task_close(task);
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
@@ -7470,7 +7489,8 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 /* ==========================================================================
  * >>run: one run of a task, and its end
  * Purpose:   calls the task's function, and acts on its result: DONE, PENDING, YIELD or GONE.
- * Invariant: only the thread that took a task out of its queue runs it or ends it.
+ * Invariant: only the thread that took a task out of its queue runs or ends it. (A refused batch
+ *            ends its tasks before they are queued.)
  * Writers:   state: the thread that runs or ends the task (all writers: see >>task).
  * ========================================================================== */
 
@@ -7489,8 +7509,8 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
     wsqi_call(pool, task);
 }
 
-/* Ends a task that no other thread runs or queues. state: DONE, or DONE with POISONED; in a refused
- * batch, the task's former state. After this call the task's memory may be gone. */
+/* Ends a task that no other thread runs or queues. state: DONE, or DONE with POISONED. After this
+ * call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
     /* T2: a thread that sees DONE sees what the task did (T1, W3). Failure: more bits are set. */
@@ -7565,7 +7585,8 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
     else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
     else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
-    else if (poll != WSQ_GONE) wsqi_task_finish_slow(self->pool, task, WSQI_TASK_DONE);
+    else if (poll != WSQ_GONE) /* without assertions an invalid value counts as WSQ_DONE */
+        wsqi_task_finish_slow(self->pool, task, WSQI_TASK_DONE);
     return poll != WSQ_PENDING && poll != WSQ_YIELD;
 }
 
@@ -8017,7 +8038,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
 }
 
 /* Lists the nodes without predecessors in graph->start, and counts the nodes that a run would
- * reach. False: a run would not reach all nodes, because some follow each other in a circle. */
+ * reach. Also sets `left` of each node to the number of its predecessors. False: a run would not
+ * reach all nodes, because some follow each other in a circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -10201,7 +10223,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * ends. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so forks in `fn` run immediately */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* `fn` gets no context: it cannot fork */
     self->depth.awaited++;
     self->frame.task = &future->task;
     self->frame.budget_left = self->pool->config.budget;
@@ -11206,7 +11228,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fputs("\n", dump->file);
 }
 
-/* Has this worker or stand-in a thread, started or lent? */
+/* Does this worker or stand-in have a thread, started or lent? */
 static bool wsqi_has_thread(wsqi_worker *worker) {
     const wsq_pool *pool = worker->pool;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;

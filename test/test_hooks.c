@@ -358,6 +358,25 @@ static void one_life(witness *all, uint32_t events, bool list) {
     pool_end(pool);
 }
 
+/* Runs within runs: also those for which no block is left are told. */
+enum { DEEP = WSQ_GUESTS + 2 };
+
+static void run_deeper(wsq_ctx ctx, void *arg) {
+    unsigned *left = arg;
+    if (--*left != 0) CHECK_EQ(wsq_run(wsq_pool_of(ctx), run_deeper, left), WSQ_OK);
+}
+
+static void runs_within_runs(void) {
+    static witness all;
+    unsigned left = DEEP;
+    wsq_hooks hooks = {.event = count, .user = &all};
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .hooks = &hooks});
+    CHECK_EQ(wsq_run(pool, run_deeper, &left), WSQ_OK);
+    pool_end(pool);
+    CHECK_EQ(told(&all, WSQ_EVENT_TASK_BEGIN), DEEP);
+    CHECK_EQ(told(&all, WSQ_EVENT_TASK_END), DEEP);
+}
+
 /* Each event alone is told as often as among all of them. */
 static void one_event(bool list) {
     static witness all, one;
@@ -417,6 +436,7 @@ int main(void) {
     RUN(futures);
     RUN(groups_and_the_end);
     RUN(some_events);
+    RUN(runs_within_runs);
     RUN(names);
     return test_end();
 }
