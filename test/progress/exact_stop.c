@@ -403,6 +403,26 @@ static void drain_waits_for_another_pool(void) {
     }
 }
 
+static void spawns_late(void *arg) {
+    nap(900 * MS);
+    item_spawn(pool, (item *)arg);
+}
+
+/* A task is held for ever. The second after which wsq_pool_wait says so begins anew when another task has ended. */
+static void stuck_once_more(void) {
+    item *never = item_make(0), *held = item_make(0), *late = item_make(0);
+    wsq_edge edge;
+    pool = pool_make(&(wsq_config){.workers = 1});
+    CHECK_EQ(wsq_task_after(&held->task, &never->task, &edge), WSQ_OK);
+    item_spawn(pool, held);
+    sim_core *other = outside(spawns_late, late);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_ERR_INVALID);
+    CHECK(now() >= late->ended + WSQI_STUCK_NS && now() < late->ended + WSQI_STUCK_NS + MS);
+    sim_join(other);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- a driver ---- */
 
 static struct {
@@ -452,6 +472,7 @@ int main(void) {
     IN_WORLD(late_tasks_in_a_lend_only_pool);
     IN_WORLD(permit_of_a_task_that_stops_a_pool);
     IN_WORLD(events_when_the_pool_is_over);
+    IN_WORLD(stuck_once_more);
     IN_WORLD(drain_waits_for_another_pool);
     return test_end();
 }
