@@ -4233,7 +4233,7 @@ typedef struct wsqi_turn {
                          * first; see wsqi_slot_due */
     uint32_t streak; /* how many WSQ_HIGH tasks in a row; see wsqi_take_urgent */
     bool pinned_due; /* flips when a streak ends: is a pinned task due then? */
-    uint32_t victim; /* the block that wsqi_take_stuck looked at last */
+    uint32_t victim; /* the block that wsqi_take_from_long looked at last */
     uint32_t tail;   /* this worker's ring tail at that look, or after its last theft since then */
     uint64_t seen;   /* 1 + counters.run of the block `victim` at that look; 0: no look yet */
     uint32_t end;    /* the tail of the ring of `victim` at that look */
@@ -4356,7 +4356,7 @@ enum {
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask; gives one of the three above, or 0: a new task */
     /* the task was woken, or was cancelled while PENDING; its next run clears this bit */
-    WSQI_TASK_NOTIFIED = 4,
+    WSQI_TASK_WOKEN = 4,
     WSQI_TASK_AWAITED = 8,  /* a thread or another task waits for the end, which clears the bit */
     /* the task or a predecessor was cancelled, or a thread has claimed the future: a run that sees
      * this does not begin */
@@ -6347,8 +6347,8 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
  * no later task overtakes them. Tasks that were spawned or woken here go to its end: if they went
  * to the front, a series of tasks that spawn others and block could keep older tasks waiting
  * without end. But if the owner's queue is long, its tasks stay there, unless the owner is a lent
- * thread that leaves. Other threads then steal them in searches and turns (wsqi_take_stuck). (Only
- * WSQ_LIFO pools have long queues, and they have no slots.) True: the caller must notify. */
+ * thread that leaves. Other threads then steal them in searches and turns (wsqi_take_from_long).
+ * (Only WSQ_LIFO pools have long queues, and they have no slots.) True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     self->turn.lifo_left = 0;
     if (wsqi_queue_length(self) > WSQ_RING_CAPACITY && !wsqi_dismissed(self)) return true;
@@ -6595,7 +6595,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
     uint32_t tail = wsqi_load_own(&self->ring.tail), more = tail - before;
     item = wsqi_unmarked(item);
     self->search.source = victim->index + 1;
-    self->turn.tail = tail; /* wsqi_take_stuck steals only after these tasks have run */
+    self->turn.tail = tail; /* wsqi_take_from_long steals only after these tasks have run */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -6607,8 +6607,8 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: DONE is both phase bits, ACTIVE and PENDING; a new task has neither. ACTIVE alone: the
  *            task is held, queued or running. PENDING alone: it waits for a wake, or was woken and
- *            queued (by the thread that added NOTIFIED). An ACTIVE task that is NOTIFIED runs again
- *            if it returns WSQ_PENDING. POISONED: the task or a predecessor was cancelled, or the
+ *            queued (by the thread that added WOKEN). An ACTIVE task that is WOKEN runs again if
+ *            it returns WSQ_PENDING. POISONED: the task or a predecessor was cancelled, or the
  *            task is a future that a thread has claimed. If POISONED is set while the task is
  *            PENDING, OPEN or held, the task will not run: before that run comes a
  *            read-modify-write (a wake, wsqi_task_begin, the last hold), which sees the bit. At
@@ -6741,22 +6741,22 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Notes a wake in the task's state. Returns the former state. Any thread calls this. */
-static inline uint32_t wsqi_task_notify(wsq_task *task) {
+static inline uint32_t wsqi_task_note_wake(wsq_task *task) {
     /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
      * with T3 and T5. This is a release even if the task was notified before, because the run that
      * takes the notification must see what this waker wrote, too. */
-    return wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
+    return wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WOKEN);
 }
 
 /* A wake was noted in this state. Must the caller queue the task? If not, another thread may
  * already run and end the task, so its memory may be gone. */
 static inline bool wsqi_task_asleep(uint32_t state) {
-    return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
+    return (state & (WSQI_TASK_PHASE | WSQI_TASK_WOKEN)) == WSQI_TASK_PENDING;
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
     wsqi_check_task(task);
-    if (wsqi_task_asleep(wsqi_task_notify(task))) wsqi_task_schedule(wsqi_task_pool(task), task);
+    if (wsqi_task_asleep(wsqi_task_note_wake(task))) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
 WSQ_API bool wsq_task_cancel(wsq_task *task) {
@@ -6767,7 +6767,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
          * that run was cancelled says nothing about the next one. */
         if (!wsqi_task_live(state)) return wsqi_task_cancelled(state) && !wsqi_task_is_node(task);
         next = state | WSQI_TASK_POISONED;
-        if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
+        if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_WOKEN;
         /* T4: what the caller wrote is visible to the cleanup. Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
     if (wsqi_task_asleep(state)) wsqi_task_schedule(wsqi_task_pool(task), task);
@@ -7188,10 +7188,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
  * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
- * lists + 1. Then its task is woken (wsqi_task_notify). If the task was pending, this returns it,
- * for the caller to queue. If the task is not live, the wake was none. But if it is queued or runs
- * already, it may free the timer at any moment, so the mark stays. (A cancel that reads the mark
- * locks the lists before it returns, so it does not return during this function.) */
+ * lists + 1. Then its task is woken (wsqi_task_note_wake). If the task was pending, this returns
+ * it, for the caller to queue. If the task is not live, the wake was none. But if it is queued or
+ * runs already, it may free the timer at any moment, so the mark stays. (A cancel that reads the
+ * mark locks the lists before it returns, so it does not return during this function.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -7200,7 +7200,7 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     }
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
-    uint32_t state = wsqi_task_notify(task);
+    uint32_t state = wsqi_task_note_wake(task);
     bool queue = wsqi_task_asleep(state);
     if (!queue && wsqi_task_live(state)) return NULL;
     /* N3: a thread that sees NULL may free the timer or set it again, so this store is the last use
@@ -7545,7 +7545,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
 /* The task has returned WSQ_PENDING. Lets it wait, or queues it if it was woken or cancelled. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
-    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
+    while ((state & (WSQI_TASK_WOKEN | WSQI_TASK_POISONED)) == 0) {
         /* Clears ACTIVE, sets PENDING. T3: the waker, and so the task's next run, sees what the
          * task did. Pairs with T4. Failure: another thread has set a bit; decide again. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
@@ -7555,15 +7555,15 @@ WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     wsqi_requeue(self, task);
 }
 
-WSQI_COLD static wsq_poll wsqi_call_hooked(wsqi_worker *self, wsq_task *task) {
+WSQI_COLD static wsq_poll wsqi_invoke_hooked(wsqi_worker *self, wsq_task *task) {
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
     wsq_poll poll = task->fn(self->frame.floor, task);
     wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
     return poll;
 }
 
-WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (wsqi_hooked(self->pool, 3u << WSQ_EVENT_TASK_BEGIN)) return wsqi_call_hooked(self, task);
+WSQI_HOT wsq_poll wsqi_task_invoke(wsqi_worker *self, wsq_task *task) {
+    if (wsqi_hooked(self->pool, 3u << WSQ_EVENT_TASK_BEGIN)) return wsqi_invoke_hooked(self, task);
     return task->fn(self->frame.floor, task);
 }
 
@@ -7579,7 +7579,7 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.task = task;
     self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
-    wsq_poll poll = wsqi_task_call(self, task);
+    wsq_poll poll = wsqi_task_invoke(self, task);
     WSQ_ASSERT("a task's function returned a value that is not a wsq_poll" && poll <= WSQ_GONE);
     wsqi_check_joined(self);
     if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
@@ -7600,7 +7600,7 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
  * because it was cancelled, or is a future that another thread has claimed. Then its state stays as
  * it is, so that each further wsq_task_cancel returns what the first one returned. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
-    const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
+    const uint32_t over = WSQI_TASK_WOKEN | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
         /* T5: this run sees what the waker did before. A wake after this swap is for the next run;
          * a cancel after it cannot stop this one. Pairs with T4. Failure: relaxed, decide again. */
@@ -8184,7 +8184,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 
 /* Runs or cancels a task that the owner has just taken. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
+    const uint32_t odd = WSQI_TASK_WOKEN | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the caller took the task out of a queue, so it sees the task's spawn. If no bit of
      * `odd` is set here, the run begins: a later wake is for the next run, and a later cancel
      * cannot stop this run. Otherwise wsqi_task_begin decides. */
@@ -8408,20 +8408,21 @@ static void wsqi_turn_stop(wsqi_worker *self) {
  * held at the earlier turn, or got by a theft since, because those may be older than the victim's.
  * Until it has run them, further turns steal nothing. (In a WSQ_LIFO pool a worker does not run
  * them first: its ring empties slowly, and no order is kept.) */
-static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
+static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
     unsigned made = wsqi_threads_made(pool);
     uint32_t past = wsqi_head_real(wsqi_load_hint(&self->ring.head)) - turn->tail;
     if (made == 1 || (past > UINT32_MAX / 2 && !wsqi_has_deque(self))) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
-    bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
-    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
-    wsqi_stat(self->counters.steal_attempts, stuck);
+    bool long_task = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
+    /* so that the victim's slot may be robbed */
+    if (long_task) wsqi_store_hint(&victim->marks.run, turn->seen);
+    wsqi_stat(self->counters.steal_attempts, long_task);
     /* older: the victim's ring still holds a task that was in it at the earlier turn. If not, all
      * its tasks may be younger than this worker's own, so this worker takes none of them. */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
-    wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, older, true) : NULL;
+    wsq_task *task = long_task ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
     do turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
     while (turn->victim == self->index);
@@ -8462,7 +8463,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         low = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
-    if (task == NULL) task = wsqi_take_stuck(self);
+    if (task == NULL) task = wsqi_take_from_long(self);
     if (task == NULL) {
         self->turn.oldest = !self->turn.oldest && wsq_deque_length(&self->deque) != 0;
         if (self->turn.oldest) task = wsqi_unmarked(wsqi_ring_pop(&self->ring));
@@ -11446,7 +11447,7 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
-    if (wsqi_task_is(state, WSQI_TASK_PENDING) && (state & WSQI_TASK_NOTIFIED) != 0) return false;
+    if (wsqi_task_is(state, WSQI_TASK_PENDING) && (state & WSQI_TASK_WOKEN) != 0) return false;
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 

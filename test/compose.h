@@ -56,7 +56,7 @@ static inline step *step_array(size_t count, wsq_poll (*act)(wsq_ctx ctx, step *
 
 /* It sleeps until a wake: no run of it is under way. */
 static inline void step_asleep(const step *one) {
-    while (wsqi_load_acq(&one->task.state) & (WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED)) sched_yield();
+    while (wsqi_load_acq(&one->task.state) & (WSQI_TASK_ACTIVE | WSQI_TASK_WOKEN)) sched_yield();
 }
 
 /* How many tasks a caller_runs pool ran until it had none left. */
