@@ -184,9 +184,8 @@
  * THE GUEST. wsq_run calls a function that may fork and loop, and brings the calling thread into
  * the pool: the thread runs this function itself, in place of one sleeping worker, if one sleeps.
  * So about `workers` threads work on runs and loops, the callers included; queued tasks beside them
- * may use `workers` more. At most eight threads can be guests at the
- * same time (WSQ_GUESTS). A thread outside that runs a task in its wait is no guest, but counts as
- * one of the eight.
+ * may use `workers` more. At most eight threads can be guests at the same time (WSQ_GUESTS). A
+ * thread outside that runs a task in its wait is no guest, but counts as one of the eight.
  *
  * --------------------------------------------------------------------------
  * >>words
