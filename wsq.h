@@ -5116,11 +5116,14 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
 /* Is every remaining task held? Then none can run: they wait for each other in a circle, for a
  * group, or for tasks that are never spawned or belong to another pool. A yes may be wrong while
  * the counts change, so wsq_pool_wait believes it only if it lasts for WSQI_STUCK_NS. *mark returns
- * a number that changes when a task ends or becomes held. */
+ * a number that changes when a task ends or becomes held; 0: no task is held. */
 static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
-    uint64_t held = wsqi_load_hint(&pool->held), finished = wsqi_finished(pool);
+    uint64_t held = wsqi_load_hint(&pool->held);
+    *mark = 0;
+    if (held == 0) return false; /* mostly: then no sums are needed */
+    uint64_t finished = wsqi_finished(pool);
     *mark = finished + (held << 40);
-    if (held == 0 || wsqi_pending_since(pool, finished) != held) return false;
+    if (wsqi_pending_since(pool, finished) != held) return false;
     /* Is `held` still the same as before the sums? A compare-and-swap sees its newest value. (An
      * addition of 0 may see an older one, because clang turns it into a load.) Relaxed: this
      * publishes nothing. */
@@ -5133,8 +5136,9 @@ static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
  * the counts that were found stuck. (With counts that are read after that, a thread would note what
  * it has not checked, and the thread that has checked it would not call.) */
 static bool wsqi_stuck_now(wsq_pool *pool) {
-    uint64_t mark, former = wsqi_load_hint(&pool->duty.stuck);
+    uint64_t mark;
     if (!wsqi_stuck(pool, &mark)) return false;
+    uint64_t former = wsqi_load_hint(&pool->duty.stuck);
     wsqi_store_hint(&pool->duty.stuck, mark);
     return mark != former;
 }
@@ -10223,7 +10227,8 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * ends. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* `fn` gets no context: it cannot fork */
+    /* `fn` gets no context. With this floor, wsqi_check_ctx refuses that of the task below. */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
     self->depth.awaited++;
     self->frame.task = &future->task;
     self->frame.budget_left = self->pool->config.budget;

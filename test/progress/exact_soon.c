@@ -497,7 +497,7 @@ static wsq_poll short_timer_run(wsq_ctx ctx, wsq_task *task) {
 }
 
 /* The worker sleeps without a permit, and watches. The stand-in, which has the permit, found nothing before the timer
- * was due, and sleeps after that. A time-out that comes late does so after the search, unless that began late, too. */
+ * was due, and sleeps after that. Only time-outs that come on time end while it still looks. */
 static void due_as_a_permit_goes_to_sleep(bool late) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
     if (!late) sim.price.timer_latency = 0;
