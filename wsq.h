@@ -2633,7 +2633,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
  *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
- *  B7 B8  stand-ins counted; one comes acq; seq_cst each other  a stand-in is counted twice
+ *  B7 B8  free threads are counted      acq; rel    each other  a thread is counted twice
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -4103,7 +4103,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *                     -> blocked, in a wait, a join or a blocking call (wsqi_thread_blocks)
  *     searching  yes  S counts it as a searcher
  *                     -> at work (wsqi_search_end), lingering (wsqi_linger) or idle (wsqi_sleep)
- *     lingering  no   still counts as a searcher, but its permit sleeps
+ *     lingering  no   still counts as a searcher, and as coming; its permit sleeps
  *                     -> searching, with a sleeping permit (wsqi_linger); or idle (wsqi_sleep)
  *     idle       no   S counts it as idle, and its permit as asleep
  *                     -> searching, when a waker brings a permit (wsqi_idle_take), or when it wakes
@@ -4395,13 +4395,14 @@ typedef struct wsqi_duty {
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
 
-/* How many blocks and threads there are. The holder of the pool's lock writes the counts; `failed`
- * is only a hint, which any thread writes. */
+/* How many blocks and threads there are. The holder of the pool's lock writes the counts, but a
+ * worker that lingers changes `coming` without it. `failed` is only a hint; any thread writes it. */
 typedef struct wsqi_made {
     wsqi_a32 threads; /* blocks of workers and stand-ins */
     wsqi_a32 guests;  /* blocks of guests */
     wsqi_a32 standins; /* stand-ins whose thread exists */
-    wsqi_a32 coming;  /* those among them that S does not count yet */
+    wsqi_a32 coming;  /* threads that S does not count as idle, but that look for work before they
+                       * sleep: stand-ins that have just started, and a worker that lingers */
     wsqi_a32 failed;  /* how many starts in a row have failed, or were left out for that reason */
 } wsqi_made;
 
@@ -5783,8 +5784,9 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
     while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
-        /* Relaxed: no later read depends on the permit. Failure: decide again. */
-        if (!wsqi_cas_rlx(&pool->permits, &s, s - unit)) continue;
+        /* B8: a thread that sees this permit taken by a worker that lingered sees that `coming` is
+         * lower. Pairs with B7. Failure: decide again. */
+        if (!wsqi_cas_rel(&pool->permits, &s, s - unit)) continue;
         wsqi_permit_set(self, true);
         return true;
     }
@@ -8826,6 +8828,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     /* Relaxed: the flag publishes nothing. Failure: another worker lingers. */
     if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
     wsqi_permit_set(self, false);
+    wsqi_add_hint(&pool->made.coming, 1u); /* so that no stand-in starts for this permit */
     /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
      * searcher, and a searcher looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
@@ -8840,10 +8843,11 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         now = wsqi_clock_ns();
         self->search.helped = wsqi_helped(pool);
         work = wsqi_linger_look(self, &looks, now);
-        takes = work && wsqi_permit_take(self);
+        takes = work && wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0;
     }
     wsqi_store_hint(&pool->lingers, 0u);
-    return takes;
+    wsqi_add_hint(&pool->made.coming, 0u - 1u);
+    return takes && wsqi_permit_take(self);
 }
 
 /* ---- the steps together ---- */
@@ -9058,13 +9062,20 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Calls all waiting workers if more permits sleep than threads are idle: no stand-in can start, so
+/* How many threads could use the permits that sleep: those that are idle or coming. s: the value of
+ * S, which the caller has read with an acquire, or changed. */
+static uint32_t wsqi_threads_free(wsq_pool *pool, uint64_t s) {
+    return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming);
+}
+
+/* Calls all waiting workers if more permits sleep than threads are free: no stand-in can start, so
  * no other thread can use the permit. A waiting thread without a permit then takes one. The caller
  * has changed S to `s`, and passed a full barrier. (If max_standins is 0, this calls only for the
  * first permit too many: if it still sleeps beside a second one, no waiting thread wanted it.) */
 static void wsqi_call_for_permit(wsq_pool *pool, uint64_t s) {
-    if (wsqi_sleeping(s) <= wsqi_idle(s)) return;
-    if (wsqi_sleeping(s) == wsqi_idle(s) + 1 || pool->config.max_standins != 0)
+    uint32_t threads = wsqi_threads_free(pool, s);
+    if (wsqi_sleeping(s) <= threads) return;
+    if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0)
         wsqi_call_some(pool, NULL, true);
 }
 
@@ -9220,14 +9231,15 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return true;
 }
 
-/* Are there enough idle or coming threads: one for each permit that sleeps, and `more` for permits
- * that are about to sleep? A yes is right. A no is sure only under the pool's lock: a stand-in that
- * comes is for a moment in neither count. (S does not count it from its start. Otherwise it could
- * be woken, and count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for long.) */
+/* Are enough threads free: one for each permit that sleeps, and `more` for permits that are about
+ * to sleep? A yes is right. A no is sure only under the pool's lock: a stand-in that comes is for a
+ * moment in neither count. (S does not count it from its start. Otherwise it could be woken, and
+ * count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for long.) */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    /* B7: if S counts a new stand-in here, `coming` does not. Pairs with B8. */
+    /* B7: `coming` does not count a thread that S counts here as idle, or that has taken a permit
+     * here. Pairs with B8. */
     uint64_t s = wsqi_load_acq(&pool->permits);
-    return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming) >= wsqi_sleeping(s) + more;
+    return wsqi_threads_free(pool, s) >= wsqi_sleeping(s) + more;
 }
 
 /* Starts stand-ins until wsqi_threads_suffice says yes. False: there still are too few threads.

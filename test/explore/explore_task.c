@@ -191,11 +191,10 @@ static void wait_and_free(void) {
     mates_begin(1 + (unsigned)explore_choose(2), plain);
     mate *it = make(mate_run, 1);
     mate_spawn(it);
-    int first = explore.fibers;
-    explore_start(poster_0, it);
+    explore_fiber *waker = explore_start(poster_0, it);
     explore_check(wsq_task_wait(&it->task) == WSQ_OK);
     explore_check(wsq_task_done(&it->task) && letters(it) == 1);
-    join_from(first); /* the waker still uses it */
+    explore_join_one(waker); /* it still uses the memory */
     explore_free(it);
     mates_end();
 }

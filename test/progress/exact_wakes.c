@@ -111,7 +111,10 @@ static void lingers(void) {
     CHECK_EQ(searchers(pool), 1); /* it is awake */
     CHECK_EQ(wsqi_load_hint(&pool->lingers), 1);
     CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
+    CHECK_EQ(wsqi_threads_made(pool), 2); /* it needs no stand-in */
+    CHECK_EQ(wsqi_load_hint(&pool->made.coming), 1);
     nap(WSQI_LINGER_NS + 20 * US);
+    CHECK_EQ(wsqi_load_hint(&pool->made.coming), 0);
     CHECK_EQ(searchers(pool), 0);
     CHECK_EQ(wsqi_load_hint(&pool->lingers), 0);
     for (int i = 0; i < 20; i++) { /* single asks keep no worker awake */
