@@ -24,7 +24,7 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                           declarations
  *     >>terms >>pairs >>atomic >>random >>ring >>platform >>deque >>shared   implementation
- *     >>inject >>tune >>waiters >>quiet >>idle >>block >>sleep >>queue >>task >>group >>timer
+ *     >>lane >>tune >>waiters >>quiet >>idle >>block >>sleep >>queue >>task >>group >>timer
  *     >>after >>spawn >>graph >>cancel >>run >>jobs >>find >>pump >>thread >>wait >>await
  *     >>future >>join >>guest >>parallel >>dump >>stop >>pool >>licence
  *
@@ -2550,19 +2550,20 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   producer        a thread that has just queued a task or published a job
  *   stand-in        a thread that the pool starts when the permits that sleep, or are about to,
  *                   outnumber the idle threads
- *   guest           a thread from outside, now in wsq_run: it takes jobs only. A guest's block has
- *                   no queue; tasks and runs inside a worker's wait use guests' blocks, too
+ *   guest           a thread from outside, now in wsq_run: it takes jobs only
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  none of the pool's own or lent threads, and in no wsq_run of the pool; also
  *                   called a thread from outside
  *   helper          a thread outside that takes a sleeping permit, and runs what it waits for, in
- *                   a guest's block (wsqi_wait_help)
+ *                   a spare block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
- *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
+ *   block           a wsqi_worker, then its job stack. Each worker and stand-in has one of its own.
+ *                   A spare block has no queue. It is for guests and helpers, and for tasks and
+ *                   runs inside a worker's wait
  *   owner           the thread that uses a block. In comments, "worker" often includes stand-ins
  *   queue           a worker's ring, and in a WSQ_LIFO pool its deque
  *   slot            a worker's LIFO slot (or an entry of a ring)
- *   lane            a wsqi_inject: a list of tasks to which any thread can add. The global queue
+ *   lane            a wsqi_lane: a list of tasks to which any thread can add. The global queue
  *                   consists of lanes; WSQ_HIGH and WSQ_LOW have one each
  *   inbox           the lane of one worker for the tasks that are pinned to it
  *   chain           tasks that are linked by `next`
@@ -2619,7 +2620,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
  *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
  *  G1 G2  chain pushed; taken          rel; acq      each other  a task's links are garbage
- *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
+ *  G3 G4  lane lock; unlock            acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken thread misses the news
  *  I3     bitmap claim                 acq+rel       I5          a thread not yet idle is woken
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
@@ -4122,9 +4123,10 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 /* A pool has at most this many workers, and as many stand-ins. (S counts permits in 15 bits.) */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many guests' blocks a pool has for calls of wsq_run (also nested ones) and for helpers.
- * If none is free, a run from outside becomes a task, a nested run runs each job in its fork, and a
- * thread outside runs no tasks in its wait. Tasks inside a wait have WSQ_GUESTS other blocks. */
+/* How many spare blocks a pool has for calls of wsq_run (also nested ones) and for helpers. If none
+ * is free, a run from outside becomes a task, a nested run runs each job in its fork, and a
+ * thread outside runs no tasks in its wait. For tasks inside a wait a pool has WSQ_GUESTS other
+ * spare blocks. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -4141,7 +4143,7 @@ typedef struct wsqi_counters {
     wsqi_a64 average_task_ns, interval;
 } wsqi_counters;
 
-typedef struct wsqi_inject {
+typedef struct wsqi_lane {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
     wsqi_a64 outside; /* 2 * (tasks spawned by threads outside that use this lane), + 1 if the lane
@@ -4151,7 +4153,7 @@ typedef struct wsqi_inject {
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
     wsqi_a32 helped;                   /* roughly how many tasks helpers took; see wsqi_wait_look */
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
-} wsqi_inject;
+} wsqi_lane;
 
 /* A thread sleeps on a parker: that of its block or, if it has no block, one on its stack. */
 typedef struct wsqi_parker {
@@ -4175,16 +4177,16 @@ typedef struct wsqi_wait_bucket {
     wsqi_wait *first; /* the list; `lock` guards it */
 } wsqi_wait_bucket;
 
-/* WSQI_SHARE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
+/* WSQI_LANE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
  * mostly has its own lane. But searchers look at all lanes, so a pool of at most 64 workers has at
- * most 8 lanes. A larger pool has a lane for every 8 workers, and at most WSQI_SHARES.
+ * most 8 lanes. A larger pool has a lane for every 8 workers, and at most WSQI_GLOBAL_LANES.
  * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
  * `incoming` to `ready` at every 64th spawn (WSQI_SETTLE), and when it spawns several tasks in one
  * call. A worker moves tasks only while `ready` holds fewer than 64 (WSQI_ENOUGH). For a worker
  * each move takes as long as three spawns, because the links of the tasks are in the spawning
  * thread's cache. (Figures: bench/sim/README.) */
-#ifndef WSQI_SHARE_WORKERS
-#define WSQI_SHARE_WORKERS 3
+#ifndef WSQI_LANE_WORKERS
+#define WSQI_LANE_WORKERS 3
 #endif
 #ifndef WSQI_SETTLE
 #define WSQI_SETTLE 64u
@@ -4192,7 +4194,7 @@ typedef struct wsqi_wait_bucket {
 #ifndef WSQI_ENOUGH
 #define WSQI_ENOUGH 64u
 #endif
-enum { WSQI_SHARES = 16 };
+enum { WSQI_GLOBAL_LANES = 16 };
 
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
@@ -4293,7 +4295,7 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* the driver's wait returned true; its dispatch is due, or running */
 } wsqi_driving;
 
-/* How a block is used. COMMON: a worker or stand-in uses its own block; or a guest's block serves
+/* How a block is used. COMMON: a worker or stand-in uses its own block; or a spare block serves
  * a task inside a wait, or a wsq_run that a worker or helper calls. */
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
@@ -4301,15 +4303,15 @@ typedef enum wsqi_use {
     WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
 
-/* The start of the block of a worker, stand-in or guest; the job stack fills the rest of the block.
- * Members whose comment is `owner`, or begins with that word and a colon, are only for the thread
- * that uses the block; other comments say which threads read and write. */
+/* The start of a block, of a worker, a stand-in, or spare; the job stack fills the rest of the
+ * block. Members whose comment is `owner`, or begins with that word and a colon, are only for the
+ * thread that uses the block; other comments say which threads read and write. */
 struct wsqi_worker {
     wsqi_front front; /* the two traps, which fork and join read; see >>jobs */
     wsq_pool *pool;
-    bool above;         /* this is a guest's block for tasks inside a wait, not for wsq_run */
+    bool above;         /* this is a spare block for tasks inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
-    bool permit;        /* owner: it has a permit. In a guest's block: S counts the guest as at
+    bool permit;        /* owner: it has a permit. In the block of a guest: S counts the guest as at
                          * work. While the owner is idle, true: its waker brings a permit */
     bool asks;          /* owner: it must check `permit` and `lease` before each task */
     uint32_t wake_slot; /* owner: unless 0, tasks that it wakes go to its slot, without a notify */
@@ -4339,7 +4341,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* in a WSQ_LIFO pool: tasks spawned or woken here; the ring has the others */
-    wsqi_inject inbox; /* tasks pinned to this worker: it alone takes them, until the pool stops */
+    wsqi_lane inbox; /* tasks pinned to this worker: it alone takes them, until the pool stops */
     wsqi_thread thread;
 };
 
@@ -4395,14 +4397,14 @@ typedef struct wsqi_duty {
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
 
-/* How many blocks and threads there are. The holder of the pool's lock writes the counts, but a
- * worker that lingers changes `coming` without it. `failed` is only a hint; any thread writes it. */
+/* How many blocks and threads there are. The holder of the pool's lock writes the counts; a worker
+ * that lingers changes `coming` without it. `failed` is only a hint, which any thread writes. */
 typedef struct wsqi_made {
     wsqi_a32 threads; /* blocks of workers and stand-ins */
-    wsqi_a32 guests;  /* blocks of guests */
+    wsqi_a32 spares;  /* spare blocks */
     wsqi_a32 standins; /* stand-ins whose thread exists */
     wsqi_a32 coming;  /* threads that S does not count as idle, but that look for work before they
-                       * sleep: stand-ins that have just started, and a worker that lingers */
+                       * sleep: stand-ins that are just starting, and a worker that lingers */
     wsqi_a32 failed;  /* how many starts in a row have failed, or were left out for that reason */
 } wsqi_made;
 
@@ -4459,13 +4461,13 @@ typedef struct wsqi_watch {
 struct wsq_pool {
     const char *copy; /* &wsqi_copy of the copy of wsq that made the pool; see wsqi_check_use */
     wsqi_a32 alive;   /* WSQI_ALIVE until the pool is freed */
-    unsigned workers, guest_base; /* guest_base: the first guest's index */
-    unsigned shares; /* lanes of the global queue */
+    unsigned workers, spare_base; /* spare_base: the index of the first spare block */
+    unsigned global_lanes; /* how many lanes the global queue has */
     bool may_help; /* threads outside may run tasks that they wait for, see wsqi_wait_help */
     unsigned processors; /* how many processors its threads can use; 1 in a caller_runs pool */
     wsqi_spinning spin;
-    /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
-     * `made` counts its block. The workers' blocks are adjacent */
+    /* the block of each worker and stand-in, then the spare ones; NULL: not made yet. An entry is
+     * written before `made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
     wsqi_bitmaps bitmap;
     wsq_config config; /* wsq_pool_create's argument, with the defaults filled in */
@@ -4484,17 +4486,17 @@ struct wsq_pool {
     wsqi_watch watch;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
      * together are the global queue */
-    wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
+    wsqi_lane lanes[(int)WSQ_LOW + (int)WSQI_GLOBAL_LANES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* how often in a row wsqi_wait_look did not see the wait's end */
     wsqi_a32 lingers;    /* 1: a worker lingers (wsqi_linger); only that worker clears it */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_wait_bucket buckets[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
-    wsqi_seat seats[WSQI_SHARES]; /* only the first `shares` are used */
+    wsqi_seat seats[WSQI_GLOBAL_LANES]; /* only the first `global_lanes` are used */
     wsqi_parking parking;
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
-    wsqi_a32 lock;      /* guards stand-ins, guests, free futures, the end of the pool */
+    wsqi_a32 lock;      /* guards stand-ins, spare blocks, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
     wsqi_duty duty;
     wsqi_depot depot;   /* `lock` guards it */
@@ -4543,8 +4545,8 @@ static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
 
-/* How many blocks a pool has room for: twice WSQ_GUESTS are for guests. */
-static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->guest_base + 2 * (WSQ_GUESTS); }
+/* How many blocks a pool has room for: twice WSQ_GUESTS are spare. */
+static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->spare_base + 2 * (WSQ_GUESTS); }
 
 /* How many workers and stand-ins have a block. These blocks have queues, and the lowest indexes. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
@@ -4560,11 +4562,11 @@ static unsigned wsqi_threads_started(const wsq_pool *pool) {
 
 /* Can the pool start one more stand-in? */
 static bool wsqi_standins_left(const wsq_pool *pool) {
-    return wsqi_threads_started(pool) != pool->guest_base;
+    return wsqi_threads_started(pool) != pool->spare_base;
 }
 
-static unsigned wsqi_guests_made(const wsq_pool *pool) {
-    return wsqi_load_acq(&pool->made.guests); /* B1: the blocks counted here are filled */
+static unsigned wsqi_spares_made(const wsq_pool *pool) {
+    return wsqi_load_acq(&pool->made.spares); /* B1: the blocks counted here are filled */
 }
 
 /* How many workers have a thread that the pool starts. */
@@ -4574,8 +4576,8 @@ static unsigned wsqi_own_threads(const wsq_config *config) {
 
 /* Is there a block with this index? The index may be any number. */
 static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
-    if (index < pool->guest_base) return index < wsqi_threads_made(pool);
-    return index - pool->guest_base < wsqi_guests_made(pool);
+    if (index < pool->spare_base) return index < wsqi_threads_made(pool);
+    return index - pool->spare_base < wsqi_spares_made(pool);
 }
 
 /* Returns the block with the index n - 1 if there is one and it is not `self`; else NULL. n is the
@@ -4586,9 +4588,9 @@ static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
 }
 
 /* Returns the existing block number n, from 0 on: the first `made` blocks are those of workers and
- * stand-ins, then come those of guests. made: what the caller has read with wsqi_threads_made. */
+ * stand-ins, then come the spare ones. made: what the caller has read with wsqi_threads_made. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
-    return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
+    return wsqi_block(pool, n < made ? n : n - made + pool->spare_base);
 }
 
 /* The first entry of a worker's job stack. */
@@ -4637,11 +4639,11 @@ static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     return self;
 }
 
-/* This thread's innermost block in this pool that has a queue (so not a guest's); NULL: none. */
+/* This thread's innermost block in this pool that has a queue (so not a spare one); NULL: none. */
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_use(pool, self);
-    while (self != NULL && (self->pool != pool || self->index >= pool->guest_base))
+    while (self != NULL && (self->pool != pool || self->index >= pool->spare_base))
         self = self->outer;
     return self;
 }
@@ -4742,7 +4744,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
 #endif
 
 /* ==========================================================================
- * >>inject: the lanes
+ * >>lane: lists to which any thread adds tasks
  * Purpose:   lists of tasks that are in no worker's own queue. WSQ_HIGH and WSQ_LOW have one lane
  *            each. WSQ_NORMAL has one or more, the global queue, for tasks from outside and tasks
  *            that do not fit into a ring. Each worker has one, its inbox, for tasks pinned to it.
@@ -4794,7 +4796,7 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
 
 /* Adds a chain of tasks to the lane, as wsqi_chain_push does. If the chain is a single task, and
  * `incoming` is empty, the task is pushed as a lone one. */
-static void wsqi_lane_push(wsqi_inject *lane, wsq_task *newest, wsq_task *oldest) {
+static void wsqi_lane_push(wsqi_lane *lane, wsq_task *newest, wsq_task *oldest) {
     void *head = NULL;
     bool lone = newest == oldest && wsqi_load_hint(&lane->incoming) == NULL;
     if (lone) wsqi_set(&newest->next, (wsq_task *)NULL);
@@ -4806,17 +4808,17 @@ static void wsqi_lane_push(wsqi_inject *lane, wsq_task *newest, wsq_task *oldest
 
 /* Is the lane empty? A wrong yes is possible while another thread moves tasks from `incoming` to
  * `ready`; that thread notifies afterwards. */
-static inline bool wsqi_inject_empty(const wsqi_inject *inject) {
-    return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
+static inline bool wsqi_lane_empty(const wsqi_lane *lane) {
+    return wsqi_load_hint(&lane->length) == 0 && wsqi_load_hint(&lane->incoming) == NULL;
 }
 
 /* The lock's holder appends `incoming` to `ready`, but puts marked tasks in front. Returns how many
  * tasks are then in `ready`. */
-static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
-    uint32_t length = wsqi_load_locked(&inject->length);
-    if (wsqi_load_hint(&inject->incoming) == NULL) return length;
+static uint32_t wsqi_lane_collect(wsqi_lane *lane) {
+    uint32_t length = wsqi_load_locked(&lane->length);
+    if (wsqi_load_hint(&lane->incoming) == NULL) return length;
     /* G2: this thread sees the tasks and their links. Pairs with G1. */
-    void *item = wsqi_xchg_acq(&inject->incoming, NULL);
+    void *item = wsqi_xchg_acq(&lane->incoming, NULL);
     wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [0]: unmarked, [1]: marked */
     for (; item != NULL; length++) {
         wsq_task *task = wsqi_unmarked(item);
@@ -4827,14 +4829,14 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
         if (newest[back] == NULL) newest[back] = task;
     }
     if (oldest[0] != NULL) {
-        if (inject->ready == NULL) inject->ready = oldest[0];
-        else wsqi_set(&inject->last->next, oldest[0]);
-        inject->last = newest[0];
+        if (lane->ready == NULL) lane->ready = oldest[0];
+        else wsqi_set(&lane->last->next, oldest[0]);
+        lane->last = newest[0];
     }
     if (oldest[1] != NULL) {
-        if (inject->ready == NULL) inject->last = newest[1];
-        wsqi_set(&newest[1]->next, inject->ready);
-        inject->ready = oldest[1];
+        if (lane->ready == NULL) lane->last = newest[1];
+        wsqi_set(&newest[1]->next, lane->ready);
+        lane->ready = oldest[1];
     }
     return length;
 }
@@ -4843,31 +4845,31 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
  * push, because most of the links are in its cache. (A consumer would have to fetch each link, and
  * keep other consumers out meanwhile.) After this call the producer must pass a full barrier and
  * notify. */
-static void wsqi_inject_settle(wsqi_inject *inject) {
+static void wsqi_lane_settle(wsqi_lane *lane) {
     /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
-    if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
-    wsqi_store_locked(&inject->length, wsqi_inject_collect(inject));
+    if (wsqi_load_hint(&lane->lock) != 0 || wsqi_xchg_acq(&lane->lock, 1u) != 0) return;
+    wsqi_store_locked(&lane->length, wsqi_lane_collect(lane));
     /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
-    wsqi_store_rel(&inject->lock, 0u);
+    wsqi_store_rel(&lane->lock, 0u);
 }
 
 /* The lock's holder takes the n oldest tasks of `ready`, as a chain. */
-static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
-    wsq_task *first = inject->ready, *last = first;
+static wsq_task *wsqi_lane_cut(wsqi_lane *lane, uint32_t n) {
+    wsq_task *first = lane->ready, *last = first;
     while (--n > 0) last = wsqi_get(&last->next);
-    inject->ready = wsqi_get(&last->next);
+    lane->ready = wsqi_get(&last->next);
     wsqi_set(&last->next, (wsq_task *)NULL);
     return first;
 }
 
 /* The index, among all lanes, of the n-th lane of the global queue. */
-static inline uint32_t wsqi_share_index(uint32_t n) {
+static inline uint32_t wsqi_lane_index(uint32_t n) {
     return n == 0 ? (uint32_t)WSQ_NORMAL : (uint32_t)WSQ_LOW + n;
 }
 
 /* The global queue's lane n, where n is taken modulo the number of the queue's lanes. */
-static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
-    return &pool->lanes[wsqi_share_index(pool->shares > 1 ? n % pool->shares : 0)];
+static inline wsqi_lane *wsqi_global_lane(wsq_pool *pool, uint32_t n) {
+    return &pool->lanes[wsqi_lane_index(pool->global_lanes > 1 ? n % pool->global_lanes : 0)];
 }
 
 static inline uint32_t wsqi_thread_hash(void) {
@@ -4876,40 +4878,40 @@ static inline uint32_t wsqi_thread_hash(void) {
 
 /* The calling thread's lane of the global queue. It is always the same lane, so the tasks that the
  * thread puts there stay in order. */
-static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
-    if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
-    return wsqi_share(pool, wsqi_thread_hash());
+static inline wsqi_lane *wsqi_lane_own(wsq_pool *pool) {
+    if (WSQI_LIKELY(pool->global_lanes <= 1)) return &pool->lanes[WSQ_NORMAL];
+    return wsqi_global_lane(pool, wsqi_thread_hash());
 }
 
 /* Adds 1 to `helped`, which is a hint: two threads at the same time may together add only 1. */
-static void wsqi_helped_one(wsqi_inject *lane) {
+static void wsqi_helped_one(wsqi_lane *lane) {
     wsqi_store_hint(&lane->helped, wsqi_load_hint(&lane->helped) + 1);
 }
 
 /* Takes a lane's oldest tasks, as a chain: at most `most`, and at most a worker's share of the lane
  * (4 to 64). NULL: the lane is empty, or another thread holds its lock. *left returns how many
  * stay in `ready`. */
-static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
+static wsq_task *wsqi_lane_take(wsq_pool *pool, wsqi_lane *lane, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
-    if (wsqi_inject_empty(inject) || wsqi_load_hint(&inject->lock) != 0) return NULL;
+    if (wsqi_lane_empty(lane) || wsqi_load_hint(&lane->lock) != 0) return NULL;
     /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
-    if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
-    length = wsqi_load_locked(&inject->length);
+    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return NULL;
+    length = wsqi_load_locked(&lane->length);
     /* With one lane, the global queue's tasks must start in order. Marked tasks in `incoming` are
      * older than the tasks in `ready`. So this thread collects `incoming` each time. */
-    if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
-    share = length / pool->workers * pool->shares;
+    if (length < WSQI_ENOUGH || pool->global_lanes <= 1) length = wsqi_lane_collect(lane);
+    share = length / pool->workers * pool->global_lanes;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
     if (share > most) share = most;
     if (share > length) share = length;
-    if (share > 0) first = wsqi_inject_cut(inject, share);
+    if (share > 0) first = wsqi_lane_cut(lane, share);
     *left = length - share;
-    wsqi_store_locked(&inject->length, *left);
+    wsqi_store_locked(&lane->length, *left);
     /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
-    wsqi_store_rel(&inject->lock, 0u);
+    wsqi_store_rel(&lane->lock, 0u);
     return first;
 }
 
@@ -5092,7 +5094,7 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     /* P2: this thread sees all spawns of the tasks that it counts as finished. Otherwise the pool
      * could look quiet while a spawned task is left. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
     for (unsigned i = 0; i < count; i++)
         finished += wsqi_load_acq(&wsqi_nth(pool, made, i)->counters.finished); /* P2: as above */
     return finished;
@@ -5105,8 +5107,8 @@ static uint64_t wsqi_pending_since(const wsq_pool *pool, uint64_t finished) {
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
         /* Relaxed: the acquires in wsqi_finished (P2) come before this read. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: as above. */
-        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
+    for (unsigned i = 0; i < pool->global_lanes; i++) /* Relaxed: as above. */
+        spawned += wsqi_load_rlx(&pool->lanes[wsqi_lane_index(i)].outside) / 2;
     return spawned - finished;
 }
 
@@ -5162,7 +5164,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 
 /* Does S count a guest? A pool without guests does not read S, whose line all threads share. */
 static inline bool wsqi_has_guest(const wsq_pool *pool) {
-    return wsqi_guests_made(pool) != 0 && wsqi_guests(wsqi_load_hint(&pool->permits)) != 0;
+    return wsqi_spares_made(pool) != 0 && wsqi_guests(wsqi_load_hint(&pool->permits)) != 0;
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
@@ -5250,7 +5252,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * its permit back or becomes idle, if no other thread searches. (The push of a pinned task wakes
  * the task's worker instead.) So every function that moves tasks notifies, except these (the lint
  * checks that):
- *   callers: they are obliged after wsqi_lane_push, wsqi_inject_take, wsqi_inject_settle,
+ *   callers: they are obliged after wsqi_lane_push, wsqi_lane_take, wsqi_lane_settle,
  *            wsqi_queue_push, wsqi_push_local, wsqi_push_kept, wsqi_order_keep, wsqi_ring_return,
  *            wsqi_ring_rob, wsqi_ring_prefer, wsqi_steal_tasks, wsqi_take_back, wsqi_spill,
  *            wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
@@ -5260,7 +5262,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   sometimes: no notify is necessary, and none comes from
  *            wsqi_notify_pushed, if an older task lies in the queue: its push has notified
  *            wsqi_requeue, for a task that the worker runs next
- *            wsqi_take_global and wsqi_take_lane, while the worker searches: it does so at the end
+ *            wsqi_take_global and wsqi_take_special, while the worker searches: it notifies later
  *            wsqi_slot_put, while a thread watches the slots
  *            a worker that is alone in its pool
  * ========================================================================== */
@@ -5540,7 +5542,7 @@ enum { WSQI_TAKEN = 2 };
 /* Returns the first worker that it finds with a public job, or NULL. It asks each worker that it
  * finds without one to publish jobs. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
     unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
@@ -5565,9 +5567,9 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     unsigned second = (source != 0 ? source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++) {
+    for (unsigned i = 0; i < WSQ_LOW + pool->global_lanes; i++) {
         size_t length = wsqi_load_hint(&pool->lanes[i].length);
-        amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
+        amount += length != 0 ? length : !wsqi_lane_empty(&pool->lanes[i]);
     }
     if (!watched && (wsqi_load_rlx(&pool->watch.timer_next) != WSQI_NEVER || wsqi_unpolled(pool)))
         amount++;
@@ -5806,7 +5808,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     wsqi_steal_request(self); /* sets the traps, because no job is public yet */
     wsq_random_seed(&self->random, pool->config.seed + index);
     wsq_tune_init(&self->tune, &pool->config);
-    self->order = index < pool->guest_base ? pool->config.order : WSQ_SHARED;
+    self->order = index < pool->spare_base ? pool->config.order : WSQ_SHARED;
     wsqi_permit_set(self, index < pool->workers && !pool->config.lend_only);
     self->turn.left = self->tune.interval;
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
@@ -5856,28 +5858,28 @@ WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* Takes a guest's block of one of two kinds: for a task inside a wait (`above`), or for a wsq_run
+/* Takes a spare block of one of two kinds: for a task inside a wait (`above`), or for a wsq_run
  * or a helper. There are WSQ_GUESTS of each. NULL: all are taken, or there is no memory. Threads on
  * different processors begin at different blocks, so that a block mostly stays in one cache. */
-static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
+static wsqi_worker *wsqi_spare_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
-        unsigned made = wsqi_guests_made(pool), count = 0;
+        unsigned made = wsqi_spares_made(pool), count = 0;
         unsigned n = made > 1 ? wsqi_cpu_now() % made : 0;
         for (unsigned i = 0; i < made; i++, n = n + 1 < made ? n + 1 : 0) {
-            wsqi_worker *guest = wsqi_block(pool, pool->guest_base + n);
-            if (guest->above != above) continue;
-            if (wsqi_lease_take(guest)) return guest;
+            wsqi_worker *spare = wsqi_block(pool, pool->spare_base + n);
+            if (spare->above != above) continue;
+            if (wsqi_lease_take(spare)) return spare;
             count++;
         }
         if (count == WSQ_GUESTS) return NULL;
         wsqi_lock(pool, &pool->lock); /* no block is free: makes one more */
-        if (wsqi_load_locked(&pool->made.guests) == made) { /* else another thread has made one */
-            wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
-            more = guest != NULL;
-            if (more) guest->above = above;
+        if (wsqi_load_locked(&pool->made.spares) == made) { /* else another thread has made one */
+            wsqi_worker *spare = wsqi_block_make(pool, pool->spare_base + made);
+            more = spare != NULL;
+            if (more) spare->above = above;
             /* B2: a thread that reads the new count finds the block filled. Pairs with B1. */
-            if (more) wsqi_store_rel(&pool->made.guests, made + 1);
+            if (more) wsqi_store_rel(&pool->made.spares, made + 1);
         }
         wsqi_unlock(pool, &pool->lock);
     }
@@ -6168,7 +6170,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
 static bool wsqi_inbox_calls(wsqi_worker *self) {
     unsigned end = self->pool->config.caller_runs ? self->pool->workers : self->index + 1;
     for (unsigned i = self->index; i < end; i++)
-        if (!wsqi_inject_empty(&wsqi_block(self->pool, i)->inbox)) return true;
+        if (!wsqi_lane_empty(&wsqi_block(self->pool, i)->inbox)) return true;
     return false;
 }
 
@@ -6296,7 +6298,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         oldest = wsqi_unmarked(next);
     }
     uint32_t lane = wsq_random_next(&self->random); /* a random lane, so that consumers spread */
-    wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, task, oldest);
+    wsqi_chain_push(&wsqi_global_lane(self->pool, lane)->incoming, task, oldest);
 }
 
 /* The owner takes the task out of its LIFO slot. */
@@ -6328,7 +6330,7 @@ static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
 /* The owner puts a popped item back, at the end of its ring. The caller must notify. */
 static void wsqi_ring_return(wsqi_worker *self, void *item) {
     if (!wsqi_ring_push(&self->ring, item)) /* no room: a thief copies from the ring */
-        wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item,
+        wsqi_chain_push(&wsqi_lane_own(self->pool)->incoming, (wsq_task *)item,
                         wsqi_unmarked(item));
 }
 
@@ -6349,7 +6351,7 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
     for (; item != NULL; item = wsqi_spill_next(self, &left, tail))
         wsqi_chain_add(&newest, &oldest, item);
     if (newest != NULL)
-        wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, newest, oldest);
+        wsqi_chain_push(&wsqi_lane_own(self->pool)->incoming, newest, oldest);
     return newest != NULL;
 }
 
@@ -6475,7 +6477,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
  * single tasks too slowly. The bounds are guesses (figures: bench/README, bench/sim/README). */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
-    return pool->shares == 1 && self->tune.average_ns >= 20000 &&
+    return pool->global_lanes == 1 && self->tune.average_ns >= 20000 &&
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
@@ -6493,11 +6495,11 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
-    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* changes each turn */
+    uint32_t first = self->index / WSQI_LANE_WORKERS + self->turn.count; /* changes each turn */
     wsq_task *next = NULL, *one;
     bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
-    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
-        next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
+    for (unsigned i = 0; most != 0 && next == NULL && i < pool->global_lanes; i++)
+        next = wsqi_lane_take(pool, wsqi_global_lane(pool, first + i), most, &left);
     if (next == NULL) return task;
     if (left == 0) self->order = pool->config.order; /* no task is left: undo wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
@@ -6515,9 +6517,9 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. It
  * notifies if more tasks wait there. It also notifies if tasks wait in its own queue: wsqi_requeue
  * may have queued those without a notify. (If the owner searches, it notifies later.) */
-static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
+static wsq_task *wsqi_take_special(wsqi_worker *self, wsqi_lane *lane) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
+    wsq_task *task = wsqi_lane_take(self->pool, lane, 1, &left);
     if (task == NULL) return NULL;
     wsqi_add_hint(&lane->count, 0u - 1u);
     if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
@@ -6534,14 +6536,14 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsqi_turn *turn = &self->turn;
     wsq_task *task = NULL;
     if (dry || turn->streak < WSQI_HIGH_STREAK)
-        task = wsqi_take_lane(self, &self->pool->lanes[WSQ_HIGH]);
+        task = wsqi_take_special(self, &self->pool->lanes[WSQ_HIGH]);
     if (task != NULL) {
         turn->streak += turn->streak < WSQI_HIGH_STREAK;
         return task;
     }
     turn->streak = 0;
     turn->pinned_due = !turn->pinned_due;
-    return dry || turn->pinned_due ? wsqi_take_lane(self, &self->inbox) : NULL;
+    return dry || turn->pinned_due ? wsqi_take_special(self, &self->inbox) : NULL;
 }
 
 /* Is the victim's only task too fresh to steal? Mostly the victim is about to run that task, and
@@ -6734,7 +6736,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
     wsqi_worker *worker = pinned ? wsqi_block(pool, flags >> WSQI_FLAG_INDEX_AT) : NULL;
-    wsqi_inject *lane = pinned ? &worker->inbox : &pool->lanes[flags & WSQI_FLAG_LANE];
+    wsqi_lane *lane = pinned ? &worker->inbox : &pool->lanes[flags & WSQI_FLAG_LANE];
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
@@ -6750,14 +6752,14 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
 }
 
 /* Any thread puts a chain, newest task first, into its lane of the global queue, and notifies. */
-static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    wsqi_inject *inject = wsqi_share_own(pool);
-    wsqi_lane_push(inject, newest, oldest);
-    bool full = newest != oldest || wsqi_load_hint(&inject->outside) / 2 % WSQI_SETTLE == 0;
-    if (pool->shares == 1 || !full) {
+static void wsqi_push_global(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
+    wsqi_lane *lane = wsqi_lane_own(pool);
+    wsqi_lane_push(lane, newest, oldest);
+    bool full = newest != oldest || wsqi_load_hint(&lane->outside) / 2 % WSQI_SETTLE == 0;
+    if (pool->global_lanes == 1 || !full) {
         wsqi_notify_rmw(pool);
     } else {
-        wsqi_inject_settle(inject);
+        wsqi_lane_settle(lane);
         wsqi_notify(pool); /* with a full barrier: searchers may have missed moved tasks */
     }
     wsqi_check_over(pool);
@@ -6769,7 +6771,7 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
     } else if (self == NULL) {
-        wsqi_inject_tasks(pool, task, task);
+        wsqi_push_global(pool, task, task);
     } else {
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
@@ -7543,7 +7545,7 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
  * twice the number of tasks, + 1 if the lane is closed. It changes by compare-and-swap: after an
  * addition to a closed lane, the count would be too high until that addition is undone. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
-    wsqi_a64 *word = &wsqi_share_own(pool)->outside;
+    wsqi_a64 *word = &wsqi_lane_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
     do {
         /* A thread inside a task or job may spawn while the pool drains, as a worker may. */
@@ -7558,8 +7560,8 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
 
 /* Closes all lanes of the global queue to tasks from outside. */
 static void wsqi_admit_none(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->shares; i++) {
-        wsqi_a64 *word = &wsqi_share(pool, i)->outside;
+    for (unsigned i = 0; i < pool->global_lanes; i++) {
+        wsqi_a64 *word = &wsqi_global_lane(pool, i)->outside;
         uint64_t outside = wsqi_load_hint(word);
         /* Relaxed: the bit and the count are one word, so each spawn is in the count before the bit
          * is set, or sees the bit. */
@@ -7586,7 +7588,7 @@ static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t co
         wsqi_count(&self->counters.spawned, 0u - count);
     else /* Relaxed: none of these tasks has run, so a waiter needs to see only the count, and W4 in
           * wsqi_check_quiet orders that. */
-        wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
+        wsqi_add_rlx(&wsqi_lane_own(pool)->outside, 0u - 2 * count);
     wsqi_check_quiet(pool);
     return WSQ_ERR_INVALID;
 }
@@ -7628,7 +7630,7 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
     if (result != WSQ_OK) return result;
     if (!wsqi_task_claim(task, &state, home, 0)) return wsqi_spawn_undo(pool, NULL, 1);
-    wsqi_inject_tasks(pool, task, task);
+    wsqi_push_global(pool, task, task);
     return WSQ_OK;
 }
 
@@ -7802,7 +7804,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     }
     bool full = newest != NULL && self != NULL && self->order == WSQ_FIFO;
     if (full && pool->workers == 1) wsqi_order_keep(self);
-    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
+    if (newest != NULL) wsqi_push_global(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
 }
 
@@ -7954,7 +7956,7 @@ static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph
         if (self != NULL || wsqi_task_queue_flags(task) != 0) wsqi_task_queue(pool, self, task);
         else wsqi_chain_add(&newest, &oldest, task);
     }
-    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
+    if (newest != NULL) wsqi_push_global(pool, newest, oldest);
 }
 
 WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
@@ -8034,33 +8036,33 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
 /* ---- what is left in the lanes of a pool that stops ---- */
 
 /* The n-th lane of the pool; the inboxes come last. NULL: there are not that many. */
-static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
-    unsigned lanes = WSQ_LOW + pool->shares;
+static wsqi_lane *wsqi_lane_nth(wsq_pool *pool, unsigned n) {
+    unsigned lanes = WSQ_LOW + pool->global_lanes;
     if (n < lanes) return &pool->lanes[n];
     return n - lanes < pool->workers ? &wsqi_block(pool, n - lanes)->inbox : NULL;
 }
 
 static bool wsqi_queued(wsq_pool *pool) {
-    wsqi_inject *lane;
-    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
-        if (!wsqi_inject_empty(lane)) return true;
+    wsqi_lane *lane;
+    for (unsigned n = 0; (lane = wsqi_lane_nth(pool, n)) != NULL; n++)
+        if (!wsqi_lane_empty(lane)) return true;
     return false;
 }
 
 /* Cancels the lane's tasks, one at a time: if a task's cleanup waits for others, this thread
  * cancels these in that wait (wsqi_await). */
-static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
+static void wsqi_cancel_lane(wsq_pool *pool, wsqi_lane *lane) {
     uint32_t left;
-    while (!wsqi_inject_empty(lane)) {
-        wsq_task *task = wsqi_inject_take(pool, lane, 1, &left);
+    while (!wsqi_lane_empty(lane)) {
+        wsq_task *task = wsqi_lane_take(pool, lane, 1, &left);
         if (task != NULL) wsqi_cancel_task(pool, task);
         else wsqi_pause(); /* another thread has the lane's lock */
     }
 }
 
 static void wsqi_cancel_lanes(wsq_pool *pool) {
-    wsqi_inject *lane;
-    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
+    wsqi_lane *lane;
+    for (unsigned n = 0; (lane = wsqi_lane_nth(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
 }
 
 /* ==========================================================================
@@ -8076,7 +8078,7 @@ static void wsqi_cancel_lanes(wsq_pool *pool) {
  * first lane of the global queue if the ring is full or not in use; and if it would run next from
  * the ring although tasks wait in that lane. If the task will run next from the ring, this function
  * does not notify. The owner notifies later, and only if it does something else first: before an
- * urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), or after a nested step
+ * urgent task (wsqi_take_special), before it blocks (wsqi_permit_give), or after a nested step
  * (wsqi_step_nested). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -8087,7 +8089,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     /* Will the task run next? (If a thief empties the slot just now, a needless notify follows.) */
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL;
-    bool here = self->order != WSQ_SHARED && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
+    bool here = self->order != WSQ_SHARED && (!next || wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]));
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
@@ -8198,7 +8200,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 
 /* ---- the task that runs now ---- */
 
-/* Returns the block with the current task's frame, or NULL. A guest's block has no task, unless a
+/* Returns the block with the current task's frame, or NULL. A spare block has no task, unless a
  * helper uses it. A worker's block has no task while the worker runs a stolen job. In these cases
  * an outer block may have the frame. */
 static wsqi_worker *wsqi_task_block(void) {
@@ -8215,7 +8217,7 @@ static inline bool wsqi_in_group(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so `ctx`
+    /* A task that runs inside a wait has its jobs in a spare block (wsqi_step_above), so `ctx`
      * leads to that block. But the task's frame is in the block of the worker that waits. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
@@ -8415,7 +8417,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
  * this worker's processor. So this worker leaves jobs to the guests. No job is missed: the last
  * searcher, and each join, looks once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
-    if (wsqi_guests_made(self->pool) == 0) return true; /* mostly, so S is not read in each pass */
+    if (wsqi_spares_made(self->pool) == 0) return true; /* mostly, so S is not read in each pass */
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_guests_at_work(s) + self->searching;
 }
@@ -8462,7 +8464,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool), word = UINT_MAX;
     /* all: the pass visits sleepers, too. In a WSQ_LIFO pool a sleeper may have a long deque. */
     bool robs = self->search.robs_slots, all = robs || (reach != WSQI_JOBS && wsqi_has_deque(self));
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
@@ -8606,7 +8608,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (pool->config.driver != NULL) (void)wsqi_drive(self);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        low = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
+        low = (task = wsqi_take_special(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL) task = wsqi_take_from_long(self);
     if (task == NULL) {
@@ -8678,8 +8680,8 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 /* Any thread: how many tasks the helpers have taken, modulo 2^32. */
 static uint32_t wsqi_helped(wsq_pool *pool) {
     uint32_t helped = 0;
-    for (unsigned i = 0; i < pool->shares; i++)
-        helped += wsqi_load_hint(&wsqi_share(pool, i)->helped);
+    for (unsigned i = 0; i < pool->global_lanes; i++)
+        helped += wsqi_load_hint(&wsqi_global_lane(pool, i)->helped);
     return helped;
 }
 
@@ -8739,7 +8741,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         if (job) return true;
         if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
-        if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
+        if (*task == NULL) *task = wsqi_take_special(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round, NULL);
     }
     if (*task != NULL) return false;
@@ -8781,7 +8783,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
 
 /* What a lingering worker has seen. */
 typedef struct wsqi_lingering {
-    uint32_t helped[WSQI_SHARES]; /* how many tasks helpers had taken from each lane */
+    uint32_t helped[WSQI_GLOBAL_LANES]; /* how many tasks helpers had taken from each lane */
     uint32_t seen;  /* how many looks in a row saw work that is not left to helpers */
 } wsqi_lingering;
 
@@ -8794,8 +8796,8 @@ static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t 
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     size_t left = 0; /* how many tasks are left to helpers */
-    for (unsigned i = 0; i < pool->shares; i++) {
-        wsqi_inject *lane = wsqi_share(pool, i);
+    for (unsigned i = 0; i < pool->global_lanes; i++) {
+        wsqi_lane *lane = wsqi_global_lane(pool, i);
         uint32_t count = wsqi_load_hint(&lane->helped);
         if (count == looks->helped[i]) continue;
         looks->helped[i] = count;
@@ -8929,15 +8931,15 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 }
 
 /* Runs a task in the middle of another one: `task`, or, if that is NULL, a task that it finds. The
- * new task's jobs go into a guest's block, because the other task's jobs may lie anywhere in the
- * worker's block. If no guest's block is free, each fork of the new task runs its job immediately.
+ * new task's jobs go into a spare block, because the other task's jobs may lie anywhere in the
+ * worker's block. If no spare block is free, each fork of the new task runs its job immediately.
  * False: it found no task. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
-    wsqi_worker *guest = wsqi_guest_take(self->pool, true);
-    if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
-    wsqi_block_enter(guest);
-    bool ran = wsqi_step_nested(self, task, wsqi_base(guest));
-    wsqi_block_leave(guest);
+    wsqi_worker *spare = wsqi_spare_take(self->pool, true);
+    if (spare == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
+    wsqi_block_enter(spare);
+    bool ran = wsqi_step_nested(self, task, wsqi_base(spare));
+    wsqi_block_leave(spare);
     return ran;
 }
 
@@ -8954,7 +8956,7 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
         (void)wsqi_drive(self);
         wsqi_turn_clock(self);
     }
-    wsq_task *task = wsqi_take_lane(self, &self->inbox);
+    wsq_task *task = wsqi_take_special(self, &self->inbox);
     if (task == NULL) return false;
     if (self->searching) wsqi_search_end(self);
     return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
@@ -9025,10 +9027,10 @@ static bool wsqi_pump_run(wsqi_worker *self) {
  * False: no task was found. */
 static bool wsqi_pump(wsq_pool *pool) {
     unsigned n = wsq_random_below(&wsqi_block(pool, 0)->random, pool->workers);
-    bool any = !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
+    bool any = !wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]);
     for (unsigned left = pool->workers; !any && left > 1; left--) {
         const wsqi_worker *worker = wsqi_block(pool, n);
-        any = wsqi_has_tasks(worker) || !wsqi_inject_empty(&worker->inbox);
+        any = wsqi_has_tasks(worker) || !wsqi_lane_empty(&worker->inbox);
         if (!any) n = n + 1 < pool->workers ? n + 1 : 0;
     }
     return wsqi_pump_run(wsqi_block(pool, n));
@@ -9055,7 +9057,7 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            or coming than that takes. The stand-in stays until the pool is over.
  *            A guest takes no queued tasks, and no permit: in its block, `permit` says that S
  *            counts it as at work. For each guest at work one worker less takes jobs
- *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a guest's block, and a permit.)
+ *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a spare block, and a permit.)
  * Writers:   permit: its thread. A waker hands a permit to an idle thread with the token; a thread
  *            that blocks hands its permit over by clearing a seat. A seat: any thread, by CAS.
  *            made.threads: the holder of the pool's lock.
@@ -9126,8 +9128,8 @@ static bool wsqi_permit_pass(wsqi_worker *self) {
     /* With one worker, tasks keep their order. So this thread's tasks must be in the global queue
      * before another thread gets the permit: wsqi_permit_give moves them first. */
     if (self->pool->workers == 1 && wsqi_has_tasks(self)) return false;
-    for (unsigned i = 0; i < self->pool->shares; i++) {
-        wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->shares].seeker;
+    for (unsigned i = 0; i < self->pool->global_lanes; i++) {
+        wsqi_a32 *seat = &self->pool->seats[(self->index + i) % self->pool->global_lanes].seeker;
         uint32_t seeker = wsqi_load_hint(seat);
         /* Relaxed: the seat hands over the permit, and nothing else. Failure: the seeker left. */
         if (seeker == 0 || !wsqi_cas_rlx(seat, &seeker, 0u)) continue;
@@ -9148,8 +9150,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     wsqi_a32 *seat = NULL;
     uint32_t mine = self->index + 1, round = 0;
     uint64_t start = 0;
-    for (unsigned i = 0; i < pool->shares && seat == NULL; i++) {
-        wsqi_a32 *one = &pool->seats[(self->index + i) % pool->shares].seeker;
+    for (unsigned i = 0; i < pool->global_lanes && seat == NULL; i++) {
+        wsqi_a32 *one = &pool->seats[(self->index + i) % pool->global_lanes].seeker;
         uint32_t nobody = 0;
         /* Relaxed: a seat publishes nothing. Failure: another thread has taken the seat. */
         if (wsqi_load_hint(one) == 0 && wsqi_cas_rlx(one, &nobody, mine)) seat = one;
@@ -9395,7 +9397,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.parking = &pool->parking;
-    /* A worker sleeps on its own parker, also in a wsq_run, where `block` is a guest's. */
+    /* A worker sleeps on its own parker, also in a wsq_run, where `block` is a spare one. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
@@ -9515,7 +9517,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
      * run the next task. (So a spawn and its wait take 0.10, not 0.42 us.) */
     if (pool->workers == 1 && pool->may_help && (wait->task != NULL || wait->group != NULL) &&
         wait->deadline == WSQI_NEVER && wsqi_wait_called(wait))
-        wsqi_helped_one(wsqi_share_own(pool));
+        wsqi_helped_one(wsqi_lane_own(pool));
 }
 
 /* The thread sleeps until it is called or its deadline comes. It may wake up for no reason, too. */
@@ -9780,7 +9782,7 @@ static bool wsqi_awaited_ends(const wsqi_worker *self) {
     others |= wsqi_load_hint(&pool->lanes[WSQ_LOW].count) | wsqi_load_hint(&self->inbox.count);
     return others != 0 || pool->config.driver != NULL ||
            (timer != WSQI_NEVER && timer <= wsqi_clock_ns()) ||
-           !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]);
+           !wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]);
 }
 
 /* How long a thread in a wait runs awaited tasks before it looks for others. A guess: as long as a
@@ -9825,7 +9827,7 @@ enum { WSQI_REACH = 8 };
 /* Takes the task for a helper, without the lane's lock, if the task is alone in the lane's
  * `incoming`. (Rejected: to take it together with older tasks, and then put those back. Meanwhile
  * the older tasks are in no queue, and younger tasks overtake them.) */
-static bool wsqi_take_lone(wsqi_inject *lane, wsq_task *task) {
+static bool wsqi_take_lone(wsqi_lane *lane, wsq_task *task) {
     void *lone = wsqi_lone(task);
     /* G2: what the task's spawn wrote is visible. Pairs with G1. Failure: the task is not alone. */
     if (!wsqi_cas_acq(&lane->incoming, &lone, NULL)) return false;
@@ -9839,19 +9841,19 @@ static bool wsqi_take_lone(wsqi_inject *lane, wsq_task *task) {
  * under the lock, because another thread may just have older ones in hand. In other pools older
  * tasks may stay in the lane, because their spawns have notified workers. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
-    wsqi_inject *lane = wsqi_share_own(pool);
+    wsqi_lane *lane = wsqi_lane_own(pool);
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0) return NULL;
     bool ordered = pool->workers == 1 || pool->config.order == WSQ_SHARED;
     if (task != NULL && wsqi_load_hint(&lane->incoming) == wsqi_lone(task) && !ordered &&
         wsqi_load_hint(&lane->length) == 0 && wsqi_take_lone(lane, task))
         return task;
-    if (wsqi_inject_empty(lane)) return NULL;
+    if (wsqi_lane_empty(lane)) return NULL;
     for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
         if (++tries == WSQI_LOCK_TRIES) return NULL;
         wsqi_pause();
     }
-    uint32_t left = wsqi_inject_collect(lane);
+    uint32_t left = wsqi_lane_collect(lane);
     int reach = ordered ? 1 : WSQI_REACH;
     if (left != 0) next = lane->ready;
     while (next != NULL && !wsqi_is_wanted(next, task, group)) {
@@ -9898,7 +9900,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
 }
 
 /* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
- * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a guest's block. If
+ * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a spare block. If
  * one of these tasks waits in turn, the thread helps in that wait, too. pool->may_help is false in
  * a WSQ_LIFO pool, in a pool without own threads, and if tasks may need something that only the
  * pool's own threads have: a larger stack, or the work of a START hook.
@@ -9914,9 +9916,9 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
         return;
     }
     if (self != NULL || !pool->may_help || (group != NULL && wsq_group_pending(group) == 0) ||
-        wsqi_inject_empty(wsqi_share_own(pool)) ||
+        wsqi_lane_empty(wsqi_lane_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
-        (self = wsqi_guest_take(pool, false)) == NULL)
+        (self = wsqi_spare_take(pool, false)) == NULL)
         return;
     self->use = WSQI_USE_HELPS;
     wsqi_block_enter(self);
@@ -10240,12 +10242,12 @@ static bool wsqi_tombstone_drop(wsq_task *task) {
 }
 
 /* Takes tombstones out of a lane. False: the lane is locked. */
-static bool wsqi_tombstones_sweep(wsqi_inject *lane) {
+static bool wsqi_tombstones_sweep(wsqi_lane *lane) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length;
-    if (wsqi_inject_empty(lane)) return true;
+    if (wsqi_lane_empty(lane)) return true;
     if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: locks */
-    length = wsqi_inject_collect(lane);
+    length = wsqi_lane_collect(lane);
     task = lane->ready;
     lane->ready = NULL;
     for (; task != NULL; task = next) {
@@ -10277,8 +10279,8 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         if ((item = wsqi_ring_pop(&self->ring)) == NULL) break;
         if (!wsqi_tombstone_drop(wsqi_unmarked(item))) wsqi_ring_return(self, item);
     }
-    for (unsigned i = 0; i < self->pool->shares; i++)
-        all = wsqi_tombstones_sweep(wsqi_share(self->pool, i)) && all;
+    for (unsigned i = 0; i < self->pool->global_lanes; i++)
+        all = wsqi_tombstones_sweep(wsqi_global_lane(self->pool, i)) && all;
     if (all) self->tombstones = 0; /* else a later wait tries again */
     wsqi_check_beside(self->pool);
     wsqi_push_kept(self, kept);
@@ -10320,8 +10322,8 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_notify_others(self);
         return WSQ_OK;
     }
-    bool second = out == NULL && wsqi_load_hint(&wsqi_share_own(pool)->incoming) != NULL;
-    wsqi_inject_tasks(pool, &future->task, &future->task);
+    bool second = out == NULL && wsqi_load_hint(&wsqi_lane_own(pool)->incoming) != NULL;
+    wsqi_push_global(pool, &future->task, &future->task);
     if (second) wsqi_notify_second(pool);
     return WSQ_OK;
 }
@@ -10645,7 +10647,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
  * >>guest: threads from outside, and runs within runs
  * Purpose:   lets a thread fork and join in a function of its own (wsq_run).
  * Invariant: S counts a thread from outside as a guest from before its function begins until it has
- *            returned. A run within a run uses a guest's block, too, but S does not count it.
+ *            returned. A run within a run uses a spare block, too, but S does not count it.
  * Writers:   permits: the guest.
  * Source:    Rayon's in_place_scope. In Rayon's `install` a worker runs the function.
  * ========================================================================== */
@@ -10692,7 +10694,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     if (self == NULL && (wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1))
         return WSQ_ERR_CLOSED;
-    wsqi_worker *guest = wsqi_guest_take(pool, false);
+    wsqi_worker *guest = wsqi_spare_take(pool, false);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) { /* no block is free: forks run immediately, as in a full stack */
@@ -11235,7 +11237,7 @@ static double wsqi_seconds(uint64_t from, uint64_t to) {
 static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
     const wsq_pool *pool = dump->pool;
     const char *kind = worker < pool->workers      ? "worker"
-                       : worker < pool->guest_base ? "stand-in"
+                       : worker < pool->spare_base ? "stand-in"
                                                    : "guest";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
@@ -11267,13 +11269,13 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
 
 /* Writes how many tasks the `ready` list of the lane holds or, for the global queue, the lists of
  * its 1 + `more` lanes together. A "+" says that there are tasks in `incoming`, too. */
-static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_lane *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
     bool fresh = wsqi_load_hint(&lane->incoming) != NULL;
     for (unsigned i = 1; i <= more; i++) {
-        length += wsqi_load_hint(&wsqi_share(dump->pool, i)->length);
-        fresh = fresh || wsqi_load_hint(&wsqi_share(dump->pool, i)->incoming) != NULL;
+        length += wsqi_load_hint(&wsqi_global_lane(dump->pool, i)->length);
+        fresh = fresh || wsqi_load_hint(&wsqi_global_lane(dump->pool, i)->incoming) != NULL;
     }
     fprintf(dump->file, "%s%" PRIu64 "%s", name, length, fresh ? "+" : "");
 }
@@ -11290,7 +11292,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             wsqi_pending(pool), wsqi_load_hint(&pool->held));
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
-    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->shares - 1);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->global_lanes - 1);
     wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
     fputs("\n", dump->file);
 }
@@ -11496,7 +11498,7 @@ static bool wsqi_frames_show(const wsqi_frame *frame, const wsq_group *group) {
  * only while on duty. */
 static bool wsqi_group_runs(const wsqi_wait *wait) {
     const wsq_pool *pool = wait->pool;
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
     if (!wait->sweeps && wsqi_frames_show(pool->duty.frame, wait->group)) return true;
     for (unsigned i = 0; i < count; i++) {
         const wsqi_worker *block = wsqi_nth(pool, made, i);
@@ -11619,7 +11621,7 @@ static void wsqi_check_still(wsq_pool *pool, bool stopper) {
 }
 
 static void wsqi_tokens_give(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool), all = made + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), all = made + wsqi_spares_made(pool);
     for (unsigned i = 0; i < all; i++) wsqi_unpark(&wsqi_nth(pool, made, i)->parker);
 }
 
@@ -11842,8 +11844,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
 
 /* Makes a pool that has no workers yet. wsqi_pool_free can free it. NULL: no memory. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
-    unsigned guest_base = config->workers + config->max_standins;
-    unsigned blocks = guest_base + 2 * (WSQ_GUESTS), words = (blocks + 63) / 64;
+    unsigned spare_base = config->workers + config->max_standins;
+    unsigned blocks = spare_base + 2 * (WSQ_GUESTS), words = (blocks + 63) / 64;
     size_t bytes = wsqi_pool_bytes(blocks, words);
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
@@ -11860,7 +11862,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->config = *config;
     if (config->driver != NULL) pool->driver = *config->driver;
     pool->workers = config->workers;
-    pool->guest_base = guest_base;
+    pool->spare_base = spare_base;
     pool->bitmap.words = words;
     pool->bitmap.sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->bitmap.joiners = pool->bitmap.sleepers + words;
@@ -11906,11 +11908,11 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
     pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
-    pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* lanes of the global queue */
-    if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
+    unsigned lanes = pool->workers / WSQI_LANE_WORKERS, most = WSQI_GLOBAL_LANES;
+    if (lanes > 8) lanes = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* If the tasks of the global queue must stay in order, the queue has only one lane. */
-    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
-    if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
+    if (config->order != WSQ_FIFO || config->caller_runs || lanes == 0) lanes = 1;
+    pool->global_lanes = lanes < most ? lanes : most;
     pool->may_help = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
                    config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
                    config->stack_size <= wsqi_stack_default();
@@ -12044,8 +12046,8 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
     }
     out->finished = finished;
-    for (unsigned i = 0; i < pool->shares; i++)
-        out->spawned += wsqi_load_stat(&pool->lanes[wsqi_share_index(i)].outside) / 2;
+    for (unsigned i = 0; i < pool->global_lanes; i++)
+        out->spawned += wsqi_load_stat(&pool->lanes[wsqi_lane_index(i)].outside) / 2;
     out->wakes_sent += wsqi_load_stat(&pool->wakes);
     out->average_task_ns /= pool->workers;
     out->interval /= pool->workers;

@@ -24,8 +24,8 @@ static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
 
 static inline unsigned pool_leases(wsq_pool *pool) {
     unsigned count = 0;
-    for (unsigned i = 0; i < wsqi_guests_made(pool); i++)
-        count += (wsqi_load_acq(&wsqi_block(pool, pool->guest_base + i)->lease) & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT;
+    for (unsigned i = 0; i < wsqi_spares_made(pool); i++)
+        count += (wsqi_load_acq(&wsqi_block(pool, pool->spare_base + i)->lease) & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT;
     return count;
 }
 

@@ -19,10 +19,10 @@ static inline const char *block_left(wsqi_worker *block) {
     return NULL;
 }
 
-static inline const char *lane_left(wsqi_inject *lane) {
+static inline const char *lane_left(wsqi_lane *lane) {
     if (wsqi_load_acq(&lane->count) != 0) return "a lane counts urgent tasks";
     if (wsqi_load_acq(&lane->lock) != 0) return "a lane is locked";
-    return wsqi_inject_empty(lane) ? NULL : "a lane holds tasks";
+    return wsqi_lane_empty(lane) ? NULL : "a lane holds tasks";
 }
 
 /* How many futures are in use: all, less the free ones. */
@@ -46,15 +46,15 @@ static inline uint64_t futures_used(wsq_pool *pool) {
 
 /* Without threads of its own, a pool keeps entries of futures that are done until a thread works there. */
 static inline void pool_tidy(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->shares && pool->config.lend_only; i++)
-        (void)wsqi_tombstones_sweep(wsqi_share(pool, i));
+    for (unsigned i = 0; i < pool->global_lanes && pool->config.lend_only; i++)
+        (void)wsqi_tombstones_sweep(wsqi_global_lane(pool, i));
     while (pool->config.caller_runs && wsq_pool_run_one(pool)) {}
 }
 
 /* What is wrong with the pool, or NULL. */
 static inline const char *pool_left(wsq_pool *pool) {
     pool_tidy(pool);
-    unsigned lanes = WSQ_LOW + pool->shares, made = wsqi_threads_made(pool), all = made + wsqi_guests_made(pool);
+    unsigned lanes = WSQ_LOW + pool->global_lanes, made = wsqi_threads_made(pool), all = made + wsqi_spares_made(pool);
     const char *left = NULL;
     for (unsigned i = 0; i < lanes && left == NULL; i++) left = lane_left(&pool->lanes[i]);
     for (unsigned i = 0; i < all && left == NULL; i++) {

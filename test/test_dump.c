@@ -81,18 +81,18 @@ static void all_lanes(void) {
     wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 3 * LANES});
     wsq_task tasks[LANES];
     uint32_t left;
-    CHECK_EQ(pool->shares, LANES);
+    CHECK_EQ(pool->global_lanes, LANES);
     for (unsigned i = 0; i < LANES; i++) {
         wsq_task_init(&tasks[i], done);
-        wsqi_lane_push(wsqi_share(pool, i), &tasks[i], &tasks[i]);
+        wsqi_lane_push(wsqi_global_lane(pool, i), &tasks[i], &tasks[i]);
         if (i == 0) dump(pool);
         if (i == 0) check_lines(1, "lanes   high 0, normal 0+, low 0", NULL, NULL);
-        wsqi_inject_settle(wsqi_share(pool, i));
+        wsqi_lane_settle(wsqi_global_lane(pool, i));
     }
     dump(pool);
     check_lines(1, "lanes   high 0, normal 3, low 0", NULL, NULL);
     for (unsigned i = 0; i < LANES; i++)
-        CHECK(wsqi_inject_take(pool, wsqi_share(pool, i), 1, &left) == &tasks[i]);
+        CHECK(wsqi_lane_take(pool, wsqi_global_lane(pool, i), 1, &left) == &tasks[i]);
     pool_end(pool);
 }
 

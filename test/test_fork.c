@@ -105,7 +105,7 @@ static void call_all(heirloom *all) {
     HOLDS(!wsq_timer_cancel(&all->spare.timer)); /* the parent's, still */
     wsq_group_cancel(&all->group);
     HOLDS(wsq_group_cancelled(&all->group));
-    const wsqi_inject *lane = wsqi_share_own(pool);
+    const wsqi_lane *lane = wsqi_lane_own(pool);
     const void *newest = wsqi_load_hint(&lane->incoming);
     uint64_t queued = wsqi_load_hint(&lane->length);
     for (int i = 0; i < 8; i++) wsq_wake(&all->tasks[i].task);

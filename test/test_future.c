@@ -172,7 +172,7 @@ static void freed_elsewhere(void) {
     get(giver);
     /* The pool, a chunk for each list, the block of a thread outside that calls the function itself, and futures
      * whose entries are still queued after such a call. Without reuse there were many more. */
-    CHECK(atomic_load(&memory.calls) <= 2 + 3 + wsqi_guests_made(current) + 2 * WSQ_RING_CAPACITY / WSQI_FUTURE_CHUNK);
+    CHECK(atomic_load(&memory.calls) <= 2 + 3 + wsqi_spares_made(current) + 2 * WSQ_RING_CAPACITY / WSQI_FUTURE_CHUNK);
     pool_close(current);
     CHECK_EQ(atomic_load(&memory.live), 0);
 }

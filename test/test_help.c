@@ -427,7 +427,7 @@ static bool is_list(const wsq_task *first, const int *numbers) {
 /* The awaited task, if it is among the eight oldest; the others stay in order. */
 static void out_of_a_lane(void) {
     wsq_pool *pool = still(2, WSQ_FIFO);
-    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    wsqi_lane *lane = &pool->lanes[WSQ_NORMAL];
     wsqi_worker *sleeper = wsqi_block(pool, 1);
     for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
     CHECK(wsqi_take_awaited(pool, of(0), NULL) == NULL);
@@ -471,7 +471,7 @@ static void out_of_a_lane(void) {
  * of later ones. */
 static void newest_of_a_lane(void) {
     wsq_pool *pool = still(2, WSQ_FIFO);
-    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    wsqi_lane *lane = &pool->lanes[WSQ_NORMAL];
     wsqi_worker *sleeper = wsqi_block(pool, 1);
     for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
     for (int older = 0; older <= 3; older += 3) {
@@ -480,7 +480,7 @@ static void newest_of_a_lane(void) {
         wsqi_or_sc(&pool->bitmap.sleepers[0], wsqi_bit(sleeper));
         wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
         CHECK(wsqi_take_awaited(pool, of(older), NULL) == (older ? NULL : of(0)));
-        CHECK_EQ(wsqi_inject_empty(lane), older == 0);
+        CHECK_EQ(wsqi_lane_empty(lane), older == 0);
         CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), WSQI_TOKEN_NONE); /* none has moved */
         wsqi_store_sc(&pool->permits, (uint64_t)0);
         wsqi_store_sc(&pool->bitmap.sleepers[0], (uint64_t)0);
@@ -561,7 +561,7 @@ static void to_the_global_queue(void) {
     static const int wanted[][6] = {{-1}, {4, -1}, {1, -1}, {4, 1, -1}, {0, 2, -1}, {0, 2, 4, 1, 3, -1}};
     wsq_pool *pool = still(2, WSQ_FIFO);
     wsqi_worker *self = wsqi_block(pool, 1);
-    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    wsqi_lane *lane = &pool->lanes[WSQ_NORMAL];
     for (int i = 0; i < FEW; i++) step_new(&queued[i], runs_once, NULL);
     for (int kind = 0; kind < 6; kind++) {
         if (kind == 1 || kind == 3 || kind == 5) wsqi_store_sc(&self->lifo, of(4));
@@ -572,7 +572,7 @@ static void to_the_global_queue(void) {
         CHECK_EQ(wsqi_spill_all(self), kind != 0);
         CHECK_EQ(self->turn.lifo_left, 0);
         CHECK(wsqi_queue_length(self) == 0 && wsqi_load_acq(&self->lifo) == NULL);
-        wsqi_store_locked(&lane->length, wsqi_inject_collect(lane));
+        wsqi_store_locked(&lane->length, wsqi_lane_collect(lane));
         CHECK(is_list(lane->ready, wanted[kind]));
         lane->ready = lane->last = NULL;
         wsqi_store_sc(&lane->length, 0u);

@@ -396,7 +396,7 @@ static void looks(void) {
 
 /* So that the header reads from S how many guests there are. */
 static void make_guest(wsq_pool *pool) {
-    wsqi_worker *block = wsqi_guest_take(pool, false);
+    wsqi_worker *block = wsqi_spare_take(pool, false);
     wsqi_block_enter(block);
     wsqi_block_leave(block);
 }
@@ -595,7 +595,7 @@ static void *returns(void *arg) { return arg; }
 static void sweeps(void) {
     for (unsigned cancelled = 0; cancelled < 32; cancelled++) {
         wsq_pool *pool = still(WSQ_FIFO);
-        wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+        wsqi_lane *lane = &pool->lanes[WSQ_NORMAL];
         wsq_future *futures[5];
         const wsq_task *left[5];
         unsigned kept = 0;
@@ -626,19 +626,19 @@ static void room(void) {
         wsq_pool *pool = still((wsq_order)order);
         wsqi_worker *self = wsqi_block(pool, 5);
         wsqi_a32 *length = &pool->lanes[WSQ_NORMAL].length;
-        unsigned lanes = pool->shares;
+        unsigned lanes = pool->global_lanes;
         self->tune.average_ns = 19999;
         CHECK_EQ(wsqi_global_room(self, false), order == WSQ_SHARED ? 1 : WSQ_RING_CAPACITY + 1);
         CHECK_EQ(wsqi_global_room(self, true), order == WSQ_SHARED ? 0 : WSQ_RING_CAPACITY);
         self->tune.average_ns = 20000;
         for (uint32_t few = 0; few < 2; few++) {
             wsqi_store_sc(length, 16 * MANY - few);
-            for (pool->shares = 1; pool->shares < 3; pool->shares++) CHECK_EQ(wsqi_singly(self), few && pool->shares == 1);
-            pool->shares = 1;
+            for (pool->global_lanes = 1; pool->global_lanes < 3; pool->global_lanes++) CHECK_EQ(wsqi_singly(self), few && pool->global_lanes == 1);
+            pool->global_lanes = 1;
             if (order == WSQ_FIFO) CHECK_EQ(wsqi_global_room(self, false), few ? 1 : WSQ_RING_CAPACITY + 1);
         }
         wsqi_store_sc(length, 0u);
-        pool->shares = lanes;
+        pool->global_lanes = lanes;
         pool_end(pool);
     }
 }

@@ -62,7 +62,7 @@ static void slots(void) {
     slotted = pool_new((wsq_config){.workers = 3});
     users = calloc(wsq_pool_slots(slotted), sizeof *users);
     if (users == NULL) abort();
-    CHECK_EQ(wsq_pool_slots(slotted), slotted->guest_base + 2 * WSQ_GUESTS); /* of runs, and of tasks above waits */
+    CHECK_EQ(wsq_pool_slots(slotted), slotted->spare_base + 2 * WSQ_GUESTS); /* of runs, and of tasks above waits */
     test_threads(4, run_in_slots, NULL);
     pool_end(slotted);
     free(users);

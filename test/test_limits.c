@@ -16,8 +16,8 @@ static wsq_config filled(wsq_config config) {
     wsq_config result = pool->config;
     CHECK_EQ(wsqi_load_acq(&pool->spin.ns), config.caller_runs ? 0 : result.spin_ns);
     CHECK_EQ(pool->workers, result.workers);
-    CHECK_EQ(pool->guest_base, result.workers + result.max_standins);
-    CHECK_EQ(pool->bitmap.words, (pool->guest_base + 2 * WSQ_GUESTS + 63) / 64);
+    CHECK_EQ(pool->spare_base, result.workers + result.max_standins);
+    CHECK_EQ(pool->bitmap.words, (pool->spare_base + 2 * WSQ_GUESTS + 63) / 64);
     uint32_t rounds = wsqi_cpu_mask() == 1 ? 2 : WSQI_SPIN_ROUNDS;
     CHECK_EQ(pool->spin.rounds, config.caller_runs ? 1 : rounds);
     CHECK_EQ(wsqi_load_acq(&pool->permits), config.lend_only ? result.workers * WSQI_SLEEPING : wsqi_load_acq(&pool->permits));
@@ -73,8 +73,8 @@ static void defaults(void) {
     CHECK_EQ(filled((wsq_config){.workers = WSQI_STANDINS + 1}).max_standins, WSQI_STANDINS + 1);
 }
 
-/* How many parts the global queue has. */
-static void shares(void) {
+/* How many lanes the global queue has. */
+static void lanes(void) {
     static const unsigned sizes[][2] = {{1, 1}, {2, 1}, {3, 1}, {5, 1}, {6, 2}, {24, 8}, {26, 8}, {27, 8}, {30, 8},
                                         {64, 8}, {65, 8}, {71, 8}, {72, 9}, {80, 10}, {128, 16}, {136, 16}, {200, 16}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -82,12 +82,12 @@ static void shares(void) {
         for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
             config.order = (wsq_order)order;
             wsq_pool *pool = pool_new(config);
-            CHECK_EQ(pool->shares, order == WSQ_FIFO ? sizes[i][1] : 1);
+            CHECK_EQ(pool->global_lanes, order == WSQ_FIFO ? sizes[i][1] : 1);
             pool_end(pool);
         }
         config = (wsq_config){.workers = sizes[i][0], .caller_runs = true};
         wsq_pool *pool = pool_new(config);
-        CHECK_EQ(pool->shares, 1);
+        CHECK_EQ(pool->global_lanes, 1);
         pool_end(pool);
     }
 }
@@ -416,7 +416,7 @@ static void pumps_a_pool_with_threads(void) {}
 int main(void) {
     test_begin("test_limits");
     RUN(defaults);
-    RUN(shares);
+    RUN(lanes);
     RUN(new_pool);
     RUN(many_on_one_thread);
     RUN(waits_on_small_stacks);

@@ -632,7 +632,7 @@ static void task_beside_a_join(void) {
 /* It works in the sleeper's place: nobody is woken for its jobs. */
 static void run_on_guest(wsq_ctx ctx, wsq_job *job) {
     run_small(ctx, job);
-    explore_check(wsq_worker_index(ctx) == pool->guest_base);
+    explore_check(wsq_worker_index(ctx) == pool->spare_base);
 }
 
 static void fork_two(wsq_ctx ctx, void *arg) {

@@ -40,8 +40,8 @@ static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     return pool;
 }
 
-static inline bool explore_queue_empty(const wsqi_inject *inject) {
-    return inject->incoming.v == NULL && inject->ready == NULL;
+static inline bool explore_queue_empty(const wsqi_lane *lane) {
+    return lane->incoming.v == NULL && lane->ready == NULL;
 }
 
 /* Nobody can go on: every worker is asleep and counted, nobody is left over as a searcher, and no
@@ -54,7 +54,7 @@ static inline void explore_check_parked(wsq_pool *pool) {
     explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);
     explore_check(wsqi_idle(pool->permits.v) == asleep && wsqi_guests(pool->permits.v) == 0);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
-    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
+    for (unsigned i = 0; i < WSQ_LOW + pool->global_lanes; i++)
         explore_check(explore_queue_empty(&pool->lanes[i]));
     for (unsigned i = 0; i < pool->made.threads.v; i++) {
         wsqi_worker *worker = pool->table[i];

@@ -1,6 +1,6 @@
 /* The end of a pool, in the explorer: when all its threads are still, waits whose end will never come return,
  * and a task that is queued after that is cancelled by the thread that queued it. */
-#define WSQI_SHARE_WORKERS 1 /* a lane of the global queue for each worker */
+#define WSQI_LANE_WORKERS 1 /* a lane of the global queue for each worker */
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION

@@ -26,7 +26,7 @@ static void *produce(void *arg) {
 
 static wsq_task *model_find(void) {
     uint32_t left;
-    return wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 1, &left);
+    return wsqi_lane_take(&pool, &pool.lanes[WSQ_NORMAL], 1, &left);
 }
 
 static void work(wsqi_worker *self) {

@@ -241,7 +241,7 @@ static void lanes_of_a_pool(void) {
         for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
             wsq_pool *pool = pool_make(
                 &(wsq_config){.workers = sizes[i][0], .lend_only = true, .order = (wsq_order)order});
-            CHECK_EQ(pool->shares, order == WSQ_FIFO ? sizes[i][1] : 1);
+            CHECK_EQ(pool->global_lanes, order == WSQ_FIFO ? sizes[i][1] : 1);
             wsq_pool_destroy(pool);
         }
 }

@@ -444,7 +444,7 @@ static void visit_run(wsq_ctx ctx, void *arg) {
 static void visit_twice(void *arg) {
     visit *self = (visit *)arg;
     CHECK_EQ(wsq_run(self->pool, visit_run, self), WSQ_OK);
-    nap((self->index - self->pool->guest_base + 1) * 10 * MS);
+    nap((self->index - self->pool->spare_base + 1) * 10 * MS);
     CHECK_EQ(wsq_run(self->pool, visit_run, self), WSQ_OK);
 }
 
@@ -454,7 +454,7 @@ static void blocks_of_processors(void) {
     visit visits[2] = {{pool, 0}, {pool, 0}};
     for (int i = 0; i < 2; i++) outside(visit_twice, &visits[i]);
     nap(100 * MS);
-    CHECK_EQ(visits[0].index + visits[1].index, 2 * pool->guest_base + 1);
+    CHECK_EQ(visits[0].index + visits[1].index, 2 * pool->spare_base + 1);
     wsq_pool_destroy(pool);
 }
 
@@ -504,8 +504,8 @@ static void steals_it(wsq_ctx ctx, void *arg) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     (void)arg;
     while (stage < 2) nap(10 * US);
-    for (unsigned i = 0; i < wsqi_guests_made(joined); i++) {
-        wsqi_worker *guest = wsqi_block(joined, joined->guest_base + i);
+    for (unsigned i = 0; i < wsqi_spares_made(joined); i++) {
+        wsqi_worker *guest = wsqi_block(joined, joined->spare_base + i);
         if (guest != self && wsqi_job_steal(self, guest)) return;
     }
 }

@@ -256,9 +256,9 @@ static void lanes_of_threads(void) {
             threads[k] = outside(spawns_three, of_thread[k]);
         }
         for (int k = 0; k < 8; k++) sim_join(threads[k]);
-        for (unsigned i = 0; i < laned->shares; i++) used += !wsqi_inject_empty(&laned->lanes[wsqi_share_index(i)]);
-        CHECK(laned->shares == workers / 3 && used <= laned->shares && used >= (laned->shares + 1) / 2);
-        CHECK_EQ(used > 1, laned->shares > 1);
+        for (unsigned i = 0; i < laned->global_lanes; i++) used += !wsqi_lane_empty(&laned->lanes[wsqi_lane_index(i)]);
+        CHECK(laned->global_lanes == workers / 3 && used <= laned->global_lanes && used >= (laned->global_lanes + 1) / 2);
+        CHECK_EQ(used > 1, laned->global_lanes > 1);
         CHECK_EQ(wsq_pool_wait_for(laned, SECOND), WSQ_OK);
         for (int k = 0; k < 8; k++)
             for (int i = 0; i < 3; i++) CHECK(of_thread[k][i]->ended != 0);

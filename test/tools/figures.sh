@@ -49,7 +49,7 @@ function bit(kind, code) { if (code ~ ("WSQI_" kind "_[A-Z]+ = [0-9]+,")) bits[k
     bit("TASK", code); bit("GROUP", code); bit("FUTURE", code)
 }
 begins && !ends && !platform {
-    kind += gsub(/config(\.|->)(caller_runs|lend_only)|->use (=|!)= WSQI_USE_|(<|>=|==|!=) pool->guest_base/, "&", code)
+    kind += gsub(/config(\.|->)(caller_runs|lend_only)|->use (=|!)= WSQI_USE_|(<|>=|==|!=) pool->spare_base/, "&", code)
     orders += gsub(/order (=|!)= WSQ_/, "&", code)
     hashes += gsub(/0x9E3779B97F4A7C15/, "&", code)
     if (code ~ /wsqi_cas[a-z_]*\(.*newest\)|wsqi_cas[a-z_]*\(.*, edge\)/) pushes++

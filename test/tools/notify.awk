@@ -7,14 +7,14 @@
 #   obliges nobody any more               the function is in a list, and need not be
 #   changes S                             the function is not in the list "CHANGES OF S"
 #
-# Comments do not count. The queues themselves, in the sections before >>inject, know of no workers.
+# Comments do not count. The queues themselves, in the sections before >>lane, know of no workers.
 function breach(name, text) {
     printf "%s:%d: notify: %s %s\n", FILENAME, at[name], name, text
     breaches++
 }
 
 FNR == 1 {
-    n = split("wsqi_chain_push wsqi_ring_push wsq_ring_push wsqi_ring_steal wsq_ring_steal wsq_deque_push wsq_deque_steal wsqi_inject_collect", name, " ")
+    n = split("wsqi_chain_push wsqi_ring_push wsq_ring_push wsqi_ring_steal wsq_ring_steal wsq_deque_push wsq_deque_steal wsqi_lane_collect", name, " ")
     for (i = 1; i <= n; i++) moves[name[i]] = 1
 }
 
@@ -46,7 +46,7 @@ changes && /^ \*   wsqi_/ {
     }
 }
 
-/^ \* >>inject/ { begins = 1 }
+/^ \* >>lane/ { begins = 1 }
 /^ \* >>licence/ { begins = 0 }
 {
     code = $0
@@ -83,7 +83,7 @@ END {
             if (name[i] in moves) moving = 1
             if (name[i] ~ /^wsqi_(notify|pass_on)/) notifies = 1
         }
-        if (function_ == "wsqi_chain_push" || function_ == "wsqi_inject_collect") continue
+        if (function_ == "wsqi_chain_push" || function_ == "wsqi_lane_collect") continue
         if (moving && !notifies && !(function_ in listed)) breach(function_, "moves tasks, and does not notify")
         if ((!moving || notifies) && function_ in listed) breach(function_, "obliges nobody any more: it is in the list of >>idle")
     }

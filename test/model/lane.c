@@ -8,7 +8,7 @@ typedef struct model_task {
 } model_task;
 
 static wsq_pool pool;
-static wsqi_inject lane;
+static wsqi_lane lane;
 static model_task chain[2], single;
 
 static void model_push(model_task *newest, model_task *oldest) {
@@ -29,7 +29,7 @@ static void *producer(void *arg) {
 static void model_drain(uint32_t most) {
     uint32_t left;
     bool newer = false;
-    wsq_task *task = wsqi_inject_take(&pool, &lane, most, &left), *next;
+    wsq_task *task = wsqi_lane_take(&pool, &lane, most, &left), *next;
     for (; task != NULL; task = next) {
         model_task *self = wsq_container_of(task, model_task, task);
         next = task->next;
@@ -55,6 +55,6 @@ int main(void) {
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < 3; i++) model_drain(4);
     assert(chain[0].item.taken == 1 && chain[1].item.taken == 1 && single.item.taken == 1);
-    assert(wsqi_inject_empty(&lane));
+    assert(wsqi_lane_empty(&lane));
     return 0;
 }

@@ -4,7 +4,7 @@
  * while tasks move from ring to ring may have seen neither. Nor may it overlook a lane of the global queue, of
  * which there is one for each worker here. */
 #define WSQ_RING_CAPACITY 4
-#define WSQI_SHARE_WORKERS 1
+#define WSQI_LANE_WORKERS 1
 #define WSQI_ENOUGH 1 /* with two lanes a consumer leaves new tasks in `incoming` while it finds older ones */
 #define WSQI_SETTLE 1 /* every spawn from outside brings its lane into order */
 #include "explore_small.h"
@@ -56,7 +56,7 @@ static void push_two(void) {
 /* Takes a batch; what one producer pushed comes in the order in which it was pushed. */
 static uint32_t take(uint32_t most) {
     uint32_t left, count = 0;
-    wsq_task *task = wsqi_inject_take(&bare, &bare.lanes[WSQ_NORMAL], most, &left), *next;
+    wsq_task *task = wsqi_lane_take(&bare, &bare.lanes[WSQ_NORMAL], most, &left), *next;
     for (; task; task = next, count++) {
         entry *it = wsq_container_of(task, entry, task);
         next = wsqi_get(&task->next);
@@ -69,7 +69,7 @@ static uint32_t take(uint32_t most) {
 }
 
 static void end_bare(void) {
-    while (!wsqi_inject_empty(&bare.lanes[WSQ_NORMAL])) explore_check(take(3) > 0);
+    while (!wsqi_lane_empty(&bare.lanes[WSQ_NORMAL])) explore_check(take(3) > 0);
     explore_check(bare.lanes[WSQ_NORMAL].lock.v == 0 && bare.lanes[WSQ_NORMAL].length.v == 0);
     for (int i = 0; i < made; i++) explore_check(entries[i].taken);
 }
@@ -111,7 +111,7 @@ static void order_consumer(void *arg) {
     int *before = arg;
     for (int i = 0; i < 3; i++) {
         uint32_t left;
-        wsq_task *task = wsqi_inject_take(&bare, &bare.lanes[WSQ_NORMAL], 1, &left);
+        wsq_task *task = wsqi_lane_take(&bare, &bare.lanes[WSQ_NORMAL], 1, &left);
         if (!task) continue;
         entry *it = wsq_container_of(task, entry, task);
         explore_check(wsqi_get(&it->number) == ++*before);
@@ -122,7 +122,7 @@ static void order_consumer(void *arg) {
 static void ordered(unsigned lanes) {
     static int before;
     begin_bare();
-    bare.shares = lanes;
+    bare.global_lanes = lanes;
     before = 0;
     explore_start(order_consumer, &before);
     push_one();
@@ -139,7 +139,7 @@ static void first_in_of_two_lanes(void) { ordered(2); }
  * lane only. */
 static void back_first(void) {
     begin_bare();
-    bare.shares = 1;
+    bare.global_lanes = 1;
     for (int i = 0; i < 3; i++) push_one();
     explore_check(take(1) == 1);
     wsq_task *back = &entries[0].task;
@@ -152,7 +152,7 @@ static void back_first(void) {
 /* Never empty: nobody finds it so, unless a consumer is moving it. */
 static void watcher(void *arg) {
     (void)arg;
-    for (int i = 0; i < 2; i++) explore_check(!wsqi_inject_empty(&bare.lanes[WSQ_NORMAL]));
+    for (int i = 0; i < 2; i++) explore_check(!wsqi_lane_empty(&bare.lanes[WSQ_NORMAL]));
 }
 
 static void never_empty(void) {
@@ -179,7 +179,7 @@ static void small_consumer(void *arg) {
 static void settler(void *arg) {
     (void)arg;
     push_one();
-    wsqi_inject_settle(&bare.lanes[WSQ_NORMAL]);
+    wsqi_lane_settle(&bare.lanes[WSQ_NORMAL]);
 }
 
 static void settled(void) {
@@ -484,15 +484,15 @@ static void closed_lanes(void) {
 }
 
 int main(void) {
-    explore_random("inject: one producer, one consumer", one_each, 200000);
-    explore_random("inject: two producers, two consumers", two_each, 250000);
-    explore_random("inject: first in, first out", first_in_first_out, 200000);
-    explore_random("inject: first in, first out, of two lanes", first_in_of_two_lanes, 200000);
-    explore_random("inject: back first", back_first, 10);
-    explore_random("inject: never empty", never_empty, 100000);
-    explore_random("inject: producers that settle", settled, 200000);
-    explore_random("inject: the newest, in passing", in_passing, 100000);
-    explore_exhaust("inject: small", small, 3);
+    explore_random("lane: one producer, one consumer", one_each, 200000);
+    explore_random("lane: two producers, two consumers", two_each, 250000);
+    explore_random("lane: first in, first out", first_in_first_out, 200000);
+    explore_random("lane: first in, first out, of two lanes", first_in_of_two_lanes, 200000);
+    explore_random("lane: back first", back_first, 10);
+    explore_random("lane: never empty", never_empty, 100000);
+    explore_random("lane: producers that settle", settled, 200000);
+    explore_random("lane: the newest, in passing", in_passing, 100000);
+    explore_exhaust("lane: small", small, 3);
     explore_random("compose: high and low", high_and_low, 2000);
     explore_random("compose: pinned", pinned, 2000);
     explore_random("compose: pinned and plain", pinned_and_plain, 2000);

@@ -18,15 +18,15 @@ static parcel parcels[PRODUCERS][TASKS];
 
 static parcel *parcel_of(wsq_task *task) { return wsq_container_of(task, parcel, task); }
 
-/* One of `shares` lanes. */
-static void queue_new(unsigned workers, unsigned shares) {
+/* The first of so many lanes. */
+static void queue_new(unsigned workers, unsigned lanes) {
     memset((void *)&pool, 0, sizeof pool);
     pool.copy = &wsqi_copy;
     wsqi_store_rlx(&pool.alive, WSQI_ALIVE);
     pool.phase = &pool.own_phase;
     wsqi_store_rlx(pool.phase, (uint32_t)WSQI_PHASE_RUN);
     pool.workers = workers;
-    pool.shares = shares;
+    pool.global_lanes = lanes;
 }
 
 /* Pushes parcels [first, first + count) as one chain, which goes in newest first. */
@@ -43,7 +43,7 @@ static void push(unsigned producer, uint32_t first, uint32_t count) {
 /* Takes one batch, which must be parcels first, first + 1, ... of producer 0. */
 static uint32_t take_in_order(uint32_t first, uint32_t most, uint32_t *left) {
     uint32_t count = 0;
-    for (wsq_task *task = wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], most, left); task; task = task->next, count++)
+    for (wsq_task *task = wsqi_lane_take(&pool, &pool.lanes[WSQ_NORMAL], most, left); task; task = task->next, count++)
         CHECK_EQ(parcel_of(task)->number, first + count);
     return count;
 }
@@ -51,18 +51,18 @@ static uint32_t take_in_order(uint32_t first, uint32_t most, uint32_t *left) {
 static void empty(void) {
     uint32_t left = 7;
     queue_new(1, 1);
-    CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
-    CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
+    CHECK(wsqi_lane_empty(&pool.lanes[WSQ_NORMAL]));
+    CHECK(wsqi_lane_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
     CHECK_EQ(left, 0);
     push(0, 0, 1);
-    CHECK(!wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
+    CHECK(!wsqi_lane_empty(&pool.lanes[WSQ_NORMAL]));
     CHECK_EQ(take_in_order(0, 64, &left), 1);
-    CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
-    CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
+    CHECK(wsqi_lane_empty(&pool.lanes[WSQ_NORMAL]));
+    CHECK(wsqi_lane_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
 }
 
 static uint32_t fair_share(uint32_t length, uint32_t most) {
-    uint32_t share = length / pool.workers * pool.shares;
+    uint32_t share = length / pool.workers * pool.global_lanes;
     if (share < 4) share = 4;
     if (share > 64) share = 64;
     if (share > most) share = most;
@@ -82,12 +82,12 @@ static void order_and_batches(void) {
             if (chain > TASKS - pushed) chain = TASKS - pushed;
             if (chain > 0) push(0, pushed, chain);
             pushed += chain;
-            uint32_t ready = left < WSQI_ENOUGH || pool.shares == 1 ? pushed - taken : left;
+            uint32_t ready = left < WSQI_ENOUGH || pool.global_lanes == 1 ? pushed - taken : left;
             uint32_t count = take_in_order(taken, most, &left);
             CHECK_EQ(count, fair_share(ready, most));
             taken += count;
             CHECK_EQ(left, ready - count);
-            CHECK_EQ(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]), taken == pushed);
+            CHECK_EQ(wsqi_lane_empty(&pool.lanes[WSQ_NORMAL]), taken == pushed);
         }
     }
 }
@@ -98,8 +98,8 @@ static void busy(void) {
     queue_new(1, 1);
     push(0, 0, 10);
     wsqi_store_rlx(&pool.lanes[WSQ_NORMAL].lock, 1u);
-    CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
-    CHECK(!wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
+    CHECK(wsqi_lane_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
+    CHECK(!wsqi_lane_empty(&pool.lanes[WSQ_NORMAL]));
     wsqi_store_rlx(&pool.lanes[WSQ_NORMAL].lock, 0u);
     CHECK_EQ(take_in_order(0, 64, &left), 10);
 }
@@ -136,9 +136,9 @@ static void produce(test_thread *self) {
 static void consume(test_thread *self) {
     uint32_t next[PRODUCERS] = {0}, left;
     bool over = false;
-    while (!over || !wsqi_inject_empty(&pool.lanes[WSQ_NORMAL])) {
+    while (!over || !wsqi_lane_empty(&pool.lanes[WSQ_NORMAL])) {
         over = atomic_load(&producing) == 0;
-        wsq_task *task = wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 1 + test_below(&self->random, 8), &left);
+        wsq_task *task = wsqi_lane_take(&pool, &pool.lanes[WSQ_NORMAL], 1 + test_below(&self->random, 8), &left);
         if (!task && test_below(&self->random, 64) == 0) sched_yield();
         for (; task; task = task->next) {
             parcel *got = parcel_of(task);
@@ -168,12 +168,12 @@ static void many_producers(void) {
         CHECK_EQ(lost, 0);
         CHECK_EQ(atomic_load(&doubled), 0);
         CHECK_EQ(atomic_load(&out_of_order), 0);
-        CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
+        CHECK(wsqi_lane_empty(&pool.lanes[WSQ_NORMAL]));
     }
 }
 
 int main(void) {
-    test_begin("test_inject");
+    test_begin("test_lane");
     RUN(empty);
     RUN(order_and_batches);
     RUN(busy);
