@@ -2534,12 +2534,12 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 /* ==========================================================================
  * >>terms: words that the comments below use, beside those of >>words
  *
- *   S               the word wsq_pool.permits. It counts idle threads, sleeping permits, searchers,
+ *   S               the word wsq_pool.permits. It counts idle threads, free permits, searchers,
  *                   guests, and guests at work; a bit, JOINED, says that a joiner may have a permit
  *   place           where a processor is: its NUMA node, and the first processor that shares its
  *                   last-level cache
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
- *                   that no thread holds sleeps; S counts it
+ *                   that no thread holds is free; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
  *                   is woken; also called a sleeper. The bitmap `sleepers` shows all. (A
  *                   joiner or a waiting thread can sleep without being idle)
@@ -2548,13 +2548,13 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   watcher         the sleeper, at most one, that wakes up by itself to look: at timers, at LIFO
  *                   slots whose owner is in a long task, and whether no thread has the driver
  *   producer        a thread that has just queued a task or published a job
- *   stand-in        a thread that the pool starts when the permits that sleep, or are about to,
- *                   outnumber the idle threads
+ *   stand-in        a thread that the pool starts when permits are free, or are about to be,
+ *                   and fewer threads are idle
  *   guest           a thread from outside, now in wsq_run: it takes jobs only
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  none of the pool's own or lent threads, and in no wsq_run of the pool; also
  *                   called a thread from outside
- *   helper          a thread outside that takes a sleeping permit, and runs what it waits for, in
+ *   helper          a thread outside that takes a free permit, and runs what it waits for, in
  *                   a spare block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
  *   block           a wsqi_worker, then its job stack. Each worker and stand-in has one of its own.
@@ -4104,20 +4104,20 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *                     -> blocked, in a wait, a join or a blocking call (wsqi_thread_blocks)
  *     searching  yes  S counts it as a searcher
  *                     -> at work (wsqi_search_end), lingering (wsqi_linger) or idle (wsqi_sleep)
- *     lingering  no   still counts as a searcher, and as coming; its permit sleeps
- *                     -> searching, with a sleeping permit (wsqi_linger); or idle (wsqi_sleep)
- *     idle       no   S counts it as idle, and its permit as asleep
+ *     lingering  no   still counts as a searcher, and as coming; its permit is free
+ *                     -> searching, with a free permit (wsqi_linger); or idle (wsqi_sleep)
+ *     idle       no   S counts it as idle, and its permit as free
  *                     -> searching, when a waker brings a permit (wsqi_idle_take), or when it wakes
  *                        up by itself and takes one (wsqi_wake_self)
- *                     -> seeking, if no permit sleeps then. First it runs what is pinned to it
+ *                     -> seeking, if no permit is free then. First it runs what is pinned to it
  *     blocked    no   (in a wait maybe yes: then it runs tasks there, and may be searching or idle)
- *                     -> at work; or surplus, if no permit sleeps (wsqi_thread_resumes)
+ *                     -> at work; or surplus, if no permit is free (wsqi_thread_resumes)
  *     surplus    no   it goes on with its task, because nobody else can
- *                     -> at work with a sleeping permit, or seeking, when this run of the task
+ *                     -> at work with a free permit, or seeking, when this run of the task
  *                        returns (wsqi_serve)
  *     seeking    no   in a seat, for as long as a search lasts (wsqi_permit_seek)
  *                     -> at work, when a thread that blocks passes its permit on (wsqi_permit_pass)
- *                        or a permit sleeps; or idle (wsqi_sleep)
+ *                        or a permit is free; or idle (wsqi_sleep)
  * ========================================================================== */
 
 /* A pool has at most this many workers, and as many stand-ins. (S counts permits in 15 bits.) */
@@ -4481,7 +4481,7 @@ struct wsq_pool {
     wsqi_made made;
     wsqi_a32 pump; /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
-     * sleeping permits:15 | searching threads:16] */
+     * free permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
     wsqi_watch watch;
     /* a lane for each wsq_priority, then more lanes for WSQ_NORMAL. All lanes for WSQ_NORMAL
@@ -4512,14 +4512,14 @@ enum {
 
 /* The units of the counts in S, the pool's word `permits` */
 #define WSQI_SEARCHING ((uint64_t)1)   /* one searching thread */
-#define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
+#define WSQI_PERMIT ((uint64_t)1 << 16) /* one free permit */
 #define WSQI_JOINED ((uint64_t)1 << 31) /* set: perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
 #define WSQI_GUEST_WORKS ((uint64_t)1 << 48) /* one guest at work */
 #define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest; a wsq_run inside another does not count */
 
 static inline uint32_t wsqi_searching(uint64_t s) { return (uint32_t)s & 0xffffu; }
-static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16 & 0x7fffu; }
+static inline uint32_t wsqi_free_permits(uint64_t s) { return (uint32_t)s >> 16 & 0x7fffu; }
 static inline uint32_t wsqi_idle(uint64_t s) { return (uint32_t)(s >> 32) & 0xffffu; }
 static inline uint32_t wsqi_guests_at_work(uint64_t s) { return (uint32_t)(s >> 48) & 0xffu; }
 static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 56); }
@@ -5045,7 +5045,7 @@ static wsqi_wait_bucket *wsqi_bucket_for(wsq_pool *pool, const void *key) {
 }
 
 /* Makes waiting threads look again: those that wait for the object at address `key`, or all if
- * `key` is NULL. workers: the call offers a permit that sleeps. Then only workers and stand-ins
+ * `key` is NULL. workers: the call offers a free permit. Then only workers and stand-ins
  * look, because guests, helpers and threads outside cannot use the permit. Any thread may call
  * this, and the object may no longer exist. */
 static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
@@ -5235,17 +5235,17 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *
  * CHANGES OF S. Only these functions change S, once the pool is created (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
- *   wsqi_idle_begin           a thread becomes idle; if it had a permit, the permit sleeps
+ *   wsqi_idle_begin           a thread becomes idle; if it had a permit, that becomes free
  *   wsqi_idle_take            a waker turns idle threads, each with a permit, into searchers
- *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
- *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
+ *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one is free
+ *   wsqi_permit_give, _take   a thread blocks, and its permit becomes free; it takes a permit again
  *                             (a guest has none: S counts one guest at work less, or one more)
- *   wsqi_linger               a searcher's permit sleeps while the thread goes on looking (>>find)
+ *   wsqi_linger               a searcher's permit is free while it goes on looking (>>find)
  *   wsqi_guest_run            a guest from outside comes, or leaves (>>guest)
  *   wsqi_joiner_mark          a thread sets JOINED, before it sleeps in a join with its permit
  *   wsqi_joiner_ask_all       a thread clears JOINED, and calls all joiners, for a permit
  *
- * NOTIFICATIONS. While a task is queued and S counts a sleeping permit, S also counts a searcher,
+ * NOTIFICATIONS. While a task is queued and S counts a free permit, S also counts a searcher,
  * or a thread is obliged to notify. That thread passes a full barrier and reads S, before it does
  * anything of unknown length: in wsqi_pass_on, or in a function whose name begins with wsqi_notify.
  * A thread that has queued, stolen or moved tasks is obliged. So is one that stops searching, gives
@@ -5361,23 +5361,23 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Takes up to n idle threads, each with a sleeping permit, out of S, and counts them as searchers
- * there. Leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many
+/* Takes up to n idle threads, each with a free permit, out of S, and counts them as searchers
+ * there. Leaves `spare` permits free, and lets S count at most `most` searchers. Returns how many
  * threads it took: the caller must wake that many with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
-    while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
+    while (wsqi_searching(s) < most && wsqi_free_permits(s) > spare && wsqi_idle(s) != 0) {
         if (n > most - wsqi_searching(s)) n = most - wsqi_searching(s);
-        if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
+        if (n > wsqi_free_permits(s) - spare) n = wsqi_free_permits(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
-        uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
+        uint64_t next = s - n * (WSQI_IDLE + WSQI_PERMIT - WSQI_SEARCHING);
         /* Relaxed: the claim of a bit, which follows, orders this (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
 }
 
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool first);
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool freed);
 static void wsqi_thread_want(wsq_pool *pool);
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
@@ -5417,19 +5417,19 @@ static void wsqi_joiner_ask_all(wsq_pool *pool) {
     }
 }
 
-/* If no permit sleeps, no thread searches, and JOINED is set, calls a joiner, so that the joiner
+/* If no permit is free, no thread searches, and JOINED is set, calls a joiner, so that the joiner
  * gives its permit back. (If no joiner has its bit set, wsqi_joiner_ask_all clears JOINED.) Any
  * thread calls this for a queued task; the watcher also calls it for a due timer or a full slot. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
+    if (wsqi_searching(s) != 0 || wsqi_free_permits(s) != 0 || (s & WSQI_JOINED) == 0) return;
     int index = wsqi_bitmap_claim(pool, pool->bitmap.joiners, NULL);
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     else wsqi_joiner_ask_all(pool);
 }
 
 /* Wakes an idle thread. If there is none, a stand-in may have to come (wsqi_thread_want), or a
- * joiner to give its permit. The caller has seen that no thread searches, and that a permit sleeps
+ * joiner to give its permit. The caller has seen that no thread searches, and that a permit is free
  * or JOINED is set. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
@@ -5443,10 +5443,10 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* Notifies for a task that the caller made visible before it passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searcher will see the task. If S counts none, a thread must take a sleeping permit, or, if
-     * JOINED is set, a joiner must give its own. (JOINED is the bit above the count of sleeping
+    /* A searcher will see the task. If S counts none, a thread must take a free permit, or, if
+     * JOINED is set, a joiner must give its own. (JOINED is the bit above the count of free
      * permits, so one comparison tests both.) */
-    if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
+    if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_PERMIT) wsqi_notify_slow(pool);
 }
 
 /* Notifies for work that the calling thread has just made visible. */
@@ -5585,17 +5585,17 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Is a thread free for a job? For each guest at work one sleeping permit does not count, because
+/* Is a thread free for a job? For each guest at work one free permit does not count, because
  * the guest works in place of a thread with that permit. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_guests_at_work(s) ||
+    return wsqi_searching(s) != 0 || wsqi_free_permits(s) > wsqi_guests_at_work(s) ||
            wsqi_joiners_sleep(pool);
 }
 
 /* Wakes about WSQI_WAKES sleepers, or fewer, for `amount` pieces of work, which lie at the workers
  * `one` and `two` (NULL: not known). It stops when S counts `amount` searchers, or when only
- * `spare` permits sleep. from: see wsqi_wake_one. The caller has passed a full barrier. Returns
+ * `spare` permits are free. from: see wsqi_wake_one. The caller has passed a full barrier. Returns
  * whether it woke a sleeper. Each woken thread that finds work wakes others, so their number grows
  * exponentially. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
@@ -5614,8 +5614,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
  * calls a joiner that can run a job. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    uint32_t awake = pool->workers - wsqi_sleeping(s);
-    bool wakes = wsqi_sleeping(s) > wsqi_guests_at_work(s) && wsqi_idle(s) != 0;
+    uint32_t awake = pool->workers - wsqi_free_permits(s);
+    bool wakes = wsqi_free_permits(s) > wsqi_guests_at_work(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
     /* wsqi_wake_some stops when S counts `amount` searchers. But each worker in a parallel loop
@@ -5649,7 +5649,7 @@ enum { WSQI_LOOKS = 16 };
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
-    uint32_t awake = pool->workers - wsqi_sleeping(wsqi_load_hint(&pool->permits));
+    uint32_t awake = pool->workers - wsqi_free_permits(wsqi_load_hint(&pool->permits));
     uint64_t worth = 1 + amount * self->tune.average_ns / WSQI_WAKE_NS;
     if (awake > WSQI_WAKES) worth += (awake - WSQI_WAKES) / 2;
     return amount < worth ? amount : (size_t)worth;
@@ -5701,13 +5701,13 @@ static void wsqi_search_begin(wsqi_worker *self) {
      * are finished, and that worker checks (wsqi_check_beside). */
     wsqi_fence_rmw();
     /* The last thread to run dry checks whether the pool is quiet. This thread is the last if in S,
-     * as it was before, all other permits sleep or belong to searchers: a permit in use belongs to
-     * a thread with work, which comes here later. (A thread that lingers counts twice, so sometimes
-     * one thread more checks: no harm. In a caller_runs pool one thread acts for all workers, so it
-     * always checks.) But a thread with work may be in a guest's job, and wsq_pool_wait must not
-     * wait for the job. So if there are guests, a thread that has finished tasks since its last
-     * search checks, too. */
-    if (pool->config.caller_runs || wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
+     * as it was before, all other permits are free or belong to searchers: a permit in use belongs
+     * to a thread with work, which comes here later. (A thread that lingers counts twice, so
+     * sometimes one thread more checks: no harm. In a caller_runs pool one thread acts for all
+     * workers, so it always checks.) But a thread with work may be in a guest's job, and
+     * wsq_pool_wait must not wait for the job. So if there are guests, a thread that has finished
+     * tasks since its last search checks, too. */
+    if (pool->config.caller_runs || wsqi_free_permits(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_call_if_quiet(pool);
 }
@@ -5724,10 +5724,10 @@ static void wsqi_search_end(wsqi_worker *self) {
      * I6, J5 and J7. */
     wsqi_fence_rmw();
     /* If a thread is woken here, it searches in place of this one. */
-    if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
+    if (wsqi_free_permits(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* No thread was woken. So the last searcher looks at all work, on behalf of the threads that
      * sleep by now. A thread that goes to sleep after this looks itself. */
-    if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
+    if (wsqi_searching(s) == 1 && (wsqi_free_permits(s) != 0 || wsqi_joiners_sleep(pool)))
         wsqi_pass_on(pool);
 }
 
@@ -5772,20 +5772,20 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
 }
 
-/* Returns what is added to S when the thread gives its permit back: one sleeping permit. A guest
+/* Returns what is added to S when the thread gives its permit back: one free permit. A guest
  * has no permit. For a guest, the result makes S count one guest at work less. (Rejected: a permit
  * for guests. With one worker, tasks then waited for the end of the wsq_run, and a cancelling
  * shutdown hung.) */
 static uint64_t wsqi_permit_unit(const wsqi_worker *self) {
-    return self->use == WSQI_USE_GUEST ? 0u - WSQI_GUEST_WORKS : WSQI_SLEEPING;
+    return self->use == WSQI_USE_GUEST ? 0u - WSQI_GUEST_WORKS : WSQI_PERMIT;
 }
 
 /* Takes a permit, for a thread that starts work or has blocked and goes on. A guest takes none:
- * from here on S counts it as at work. False: no permit sleeps. */
+ * from here on S counts it as at work. False: no permit is free. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), unit = wsqi_permit_unit(self);
-    while (unit != WSQI_SLEEPING || wsqi_sleeping(s) != 0) {
+    while (unit != WSQI_PERMIT || wsqi_free_permits(s) != 0) {
         /* B8: a thread that sees this permit taken by a worker that lingered sees that `coming` is
          * lower. Pairs with B7. Failure: decide again. */
         if (!wsqi_cas_rel(&pool->permits, &s, s - unit)) continue;
@@ -5934,13 +5934,13 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 #define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due; maybe the watcher waits for a permit */
 
 /* Makes the watcher look again. If there is none, wakes an idle thread instead. The caller has
- * filled a slot, set a new first timer, left the driver or put a permit to sleep, and then read
+ * filled a slot, set a new first timer, left the driver or made a permit free, and then read
  * `watcher`. I11: this thread sees a sleeper's permit in S, or the sleeper sees the change, and
  * watches. */
 static void wsqi_watcher_wake(wsq_pool *pool, uint32_t watcher) {
     uint32_t index = (watcher & ~(WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS)) - 1;
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, index)->parker);
-    else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
+    else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_PERMIT) wsqi_notify(pool); /* I11 */
 }
 
 /* Is a LIFO slot full, or the driver free? Either needs a watcher. */
@@ -5977,7 +5977,7 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
 /* Returns when the watcher must look next (WSQI_NEVER: there is nothing to watch). If no slot is
  * full, and no driver is free, the watcher notes in pool->watch.watcher that it waits only for a
  * timer. Then a thread that fills a slot, or leaves the driver, wakes the watcher. If a timer is
- * due, and no permit sleeps, the watcher asks a joiner for a permit. */
+ * due, and no permit is free, the watcher asks a joiner for a permit. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5994,15 +5994,15 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     /* I10: if a thread set a timer and saw no watcher, this load sees the timer. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->watch.timer_next);
     if (timer <= now) {
-        /* A timer is due. If no permit sleeps, a working thread fires the timer at its next turn,
-         * and the watcher waits for a permit. I10: either the watcher sees a sleeping permit, or
-         * the thread that puts it to sleep makes the watcher look again. (A worker that lingers
+        /* A timer is due. If no permit is free, a working thread fires the timer at its next turn,
+         * and the watcher waits for a permit. I10: either the watcher sees a free permit, or
+         * the thread that makes it free makes the watcher look again. (A worker that lingers
          * sees this store, and goes to sleep.) And either the watcher sees JOINED and asks a
          * joiner, or the joiner sees this store and gives its permit back. (The joiner that is
          * asked may find a job instead, so then the watcher looks again later.) Pairs with I11. */
         wsqi_store_sc(&pool->watch.watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
-        if (wsqi_sleeping(s) == 0) {
+        if (wsqi_free_permits(s) == 0) {
             timer = (s & WSQI_JOINED) != 0 ? now + WSQI_WATCH_NS : WSQI_LATEST;
             wsqi_joiner_ask(pool);
         }
@@ -6016,8 +6016,8 @@ static bool wsqi_timer_watched(const wsq_pool *pool) {
     return watcher != 0 && (watcher & WSQI_WATCHES_PERMITS) == 0;
 }
 
-/* Makes the watcher look again if it waits for a permit. The caller has put one to sleep. */
-static void wsqi_permit_slept(wsq_pool *pool) {
+/* Makes the watcher look again if it waits for a permit. The caller has made one free. */
+static void wsqi_permit_freed(wsq_pool *pool) {
     /* I11: this read follows the change of S */
     uint32_t watcher = wsqi_load_sc(&pool->watch.watcher);
     if ((watcher & WSQI_WATCHES_PERMITS) != 0) wsqi_watcher_wake(pool, watcher);
@@ -6069,7 +6069,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* An idle owner wakes itself, with a permit if one sleeps. As a waker does, it first takes an idle
+/* An idle owner wakes itself, with a permit if one is free. As a waker does, it first takes an idle
  * thread, and that permit, out of S, and then clears the bit of an idle thread, here its own. But a
  * waker may have cleared that bit just before, and brings the owner another permit. Then two idle
  * threads were taken out of S, and one wakes up. So the owner wakes another idle thread for the
@@ -6081,8 +6081,8 @@ static void wsqi_wake_self(wsqi_worker *self) {
     bool permit;
     do {
         if (wsqi_idle(s) == 0) return; /* every idle thread is being woken, this one included */
-        permit = wsqi_sleeping(s) != 0;
-        next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
+        permit = wsqi_free_permits(s) != 0;
+        next = s - WSQI_IDLE - (permit ? WSQI_PERMIT - WSQI_SEARCHING : 0);
         /* Relaxed: I5 below, which clears this thread's bit, orders it. Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
     /* I5: either this thread clears the bit, or a thread that wakes this one does (I3). */
@@ -6111,7 +6111,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 }
 
 /* The watcher's time is up, so it looks. It takes the driver if that is free. If a timer is due, or
- * a slot may be robbed, it wakes itself with a sleeping permit. If no permit sleeps, it asks a
+ * a slot may be robbed, it wakes itself with a free permit. If no permit is free, it asks a
  * joiner for one: for a slot it does so here, for a timer in its next call of wsqi_watch_until. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -6121,24 +6121,24 @@ static void wsqi_watch_end(wsqi_worker *self) {
     (void)wsqi_driver_take(self);
     if (!self->search.robs_slots && wsqi_load_hint(&pool->watch.timer_next) > wsqi_clock_ns())
         return;
-    if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
+    if (wsqi_free_permits(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
         return;
     }
     if (self->search.robs_slots) wsqi_joiner_ask(pool);
-    self->search.robs_slots = false; /* no permit sleeps, so this thread may not rob */
+    self->search.robs_slots = false; /* no permit is free, so this thread may not rob */
 }
 
 /* The owner is idle, and its park_timeout_ns is up. If at two time-outs in a row a task is queued,
- * a permit sleeps, and no thread searches, a wake-up was lost. Then the owner wakes itself. (At the
- * first time-out the task's producer may be about to notify.) */
+ * a permit is free, and no thread searches, a wake-up was lost. Then the owner wakes itself. (At
+ * the first time-out the task's producer may be about to notify.) */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     bool before = self->sleep.suspicious;
     wsqi_fence_sc(); /* I6: a full barrier, which the reads of S and of the queues below need */
     uint64_t s = wsqi_load_fenced(&pool->permits);
-    self->sleep.suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
+    self->sleep.suspicious = wsqi_searching(s) == 0 && wsqi_free_permits(s) != 0 &&
                              wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     if (!before || !self->sleep.suspicious) return;
     wsqi_stat(self->counters.rescued, 1);
@@ -6190,7 +6190,7 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 }
 
 /* The owner is about to sleep. It takes the driver, if that is free, in four cases: it had the
- * driver last, it has run a task since its last sleep, all permits sleep (s: the value of S), or
+ * driver last, it has run a task since its last sleep, all permits are free (s: the value of S), or
  * one thread sleeps for all workers (caller_runs). Otherwise the driver stays free for the thread
  * that had it last, which mostly comes back soon. If another thread took the driver each time, each
  * event would cost the wake-up of that thread. */
@@ -6200,16 +6200,16 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     uint32_t poller = wsqi_load_hint(&pool->watch.poller) & ~WSQI_HEARD;
     bool last = poller == WSQI_HAS_DRIVER(self->index) - 1;
     bool works = run != self->sleep.run || pool->config.caller_runs ||
-                 wsqi_sleeping(s) >= pool->workers;
+                 wsqi_free_permits(s) >= pool->workers;
     if (works || last) (void)wsqi_driver_take(self);
     self->sleep.run = run;
 }
 
-/* From here on S counts the owner as an idle thread. If it had a permit, the permit sleeps. Returns
+/* From here on S counts the owner as an idle thread. If it had a permit, that becomes free. Returns
  * the new value of S. */
 static uint64_t wsqi_idle_begin(wsqi_worker *self) {
     uint64_t change = WSQI_IDLE;
-    if (self->permit) change += WSQI_SLEEPING;
+    if (self->permit) change += WSQI_PERMIT;
     if (self->searching) change -= WSQI_SEARCHING;
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&self->pool->bitmap.sleepers[self->index / 64], wsqi_bit(self));
@@ -6220,9 +6220,9 @@ static uint64_t wsqi_idle_begin(wsqi_worker *self) {
 }
 
 /* S counts the owner as idle; s: its value then. The owner sleeps until another thread wakes it,
- * with a permit and as a searcher. Or it wakes itself, with a permit if one sleeps. The reasons for
- * that are a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the end
- * of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
+ * with a permit and as a searcher. Or it wakes itself, with a permit if one is free. The reasons
+ * for that are a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the
+ * end of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
 static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
@@ -6235,7 +6235,7 @@ static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
-        if ((uint32_t)s >= WSQI_SLEEPING) wsqi_pass_on(pool); /* a permit sleeps, or JOINED */
+        if ((uint32_t)s >= WSQI_PERMIT) wsqi_pass_on(pool); /* a permit is free, or JOINED */
         /* P4: this thread sees the stop, or the shutdown sees this sleeper. A thread that forks its
          * first job after this barrier sees traps set by wsqi_pass_on, and publishes the job. */
         wsqi_fence_sc();
@@ -6271,7 +6271,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
     if (wait != NULL) wsqi_add_hint(nested, wsqi_bit(self));
     uint64_t s = wsqi_idle_begin(self); /* P6, and more */
-    wsqi_permit_slept(self->pool);
+    wsqi_permit_freed(self->pool);
     wsqi_sleep_idle(self, wait, s);
     if (wait == NULL) return;
     wsqi_add_hint(nested, 0u - wsqi_bit(self)); /* clears the bit */
@@ -7069,7 +7069,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  *            due later. If a timer is set again to a later time, it stays in its list until that
  *            list is opened. `next` (of a worker's lists) and timer_next (of the pool) are no later
  *            than the first timer, or the thread that set this timer is about to lower them. While
- *            a permit sleeps and a timer is set, the watcher wakes up at timer_next.
+ *            a permit is free and a timer is set, the watcher wakes up at timer_next.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order: the radix
@@ -8419,7 +8419,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     if (wsqi_spares_made(self->pool) == 0) return true; /* mostly, so S is not read in each pass */
     uint64_t s = wsqi_load_hint(&self->pool->permits);
-    return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_guests_at_work(s) + self->searching;
+    return wsqi_free_permits(s) + wsqi_searching(s) >= wsqi_guests_at_work(s) + self->searching;
 }
 
 /* One pass (wsqi_steal_pass) visits this many workers in a join, or at each distance if distances
@@ -8817,7 +8817,7 @@ static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t 
  * (wsqi_linger_pays). This is for a helper: a thread outside that spawns a task, waits for it, runs
  * it in that wait itself (wsqi_wait_help), and so on. Otherwise each spawn would wake a worker,
  * which comes too late. While a worker lingers, S counts it as a searcher, so that spawns wake no
- * thread; and its permit sleeps, so that helpers can take the permit. True: the worker has seen
+ * thread; and its permit is free, so that helpers can take it. True: the worker has seen
  * work (wsqi_linger_look), and has taken a permit to search again. False: it must sleep. (If it saw
  * work, but no permit was left, it sleeps, too, and so leaves its processor to helpers. But with
  * more processors than workers it lingers on.) */
@@ -8831,9 +8831,9 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
     wsqi_permit_set(self, false);
     wsqi_add_hint(&pool->made.coming, 1u); /* so that no stand-in starts for this permit */
-    /* Relaxed: no producer needs to see this permit asleep. S still counts this thread as a
+    /* Relaxed: no producer needs to see that this permit is free. S still counts this thread as a
      * searcher, and a searcher looks once more before it sleeps. */
-    wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
+    wsqi_add_rlx(&pool->permits, WSQI_PERMIT);
     uint64_t start = self->search.lingered, now = start;
     while (!takes && (!work || pool->workers < pool->processors) &&
            now - self->search.lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
@@ -8845,7 +8845,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
         now = wsqi_clock_ns();
         self->search.helped = wsqi_helped(pool);
         work = wsqi_linger_look(self, &looks, now);
-        takes = work && wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0;
+        takes = work && wsqi_free_permits(wsqi_load_hint(&pool->permits)) != 0;
     }
     wsqi_store_hint(&pool->lingers, 0u);
     wsqi_add_hint(&pool->made.coming, 0u - 1u);
@@ -9039,22 +9039,22 @@ static bool wsqi_pump(wsq_pool *pool) {
 /* ==========================================================================
  * >>thread: permits, and the threads that come and go
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
- * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it;
- *            or it is on its way from one thread to another, with a token or by way of a seat. (In
- *            a lend_only pool all sleep at first. In a caller_runs pool each worker's block has its
- *            permit all the time, and one thread after the other acts as a worker: >>pump.)
+ * Invariant: a pool has `workers` permits. Each is held by one thread, or is free: then S counts
+ *            it; or it is on its way from one thread to another, with a token or by way of a seat.
+ *            (In a lend_only pool all are free at first. In a caller_runs pool each worker's block
+ *            has its permit all the time, and one thread after the other acts as a worker: >>pump.)
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
  *            pinned to it, or that it waits for.
- *            A thread that blocks passes its permit to a thread that seeks one, or lets the permit
- *            sleep. Its queued tasks move to the global queue; a long deque stays for thieves. But
- *            in a wait for a task or group, if no thread seeks the permit and no other could use
- *            it, or the pool has no stand-ins, the thread keeps the permit, and runs other tasks in
- *            the middle of its own.
- *            After it has blocked, a thread takes a permit if one sleeps. If none does, it works on
+ *            A thread that blocks passes its permit to a thread that seeks one, or makes it free.
+ *            Its queued tasks move to the global queue; a long deque stays for thieves. But in a
+ *            wait for a task or group, if no thread seeks the permit and no other could use it, or
+ *            the pool has no stand-ins, the thread keeps the permit, and runs other tasks in the
+ *            middle of its own.
+ *            After it has blocked, a thread takes a permit if one is free. If none is, it works on
  *            without one until this run of its task returns. Then its queued tasks move as above.
  *            If it gets no permit soon, it becomes idle. (All states: >>shared.)
- *            A stand-in is started when a permit sleeps or is about to, and fewer threads are idle
- *            or coming than that takes. The stand-in stays until the pool is over.
+ *            A stand-in is started when a permit is free or is about to be, and fewer threads are
+ *            idle or coming than that takes. The stand-in stays until the pool is over.
  *            A guest takes no queued tasks, and no permit: in its block, `permit` says that S
  *            counts it as at work. For each guest at work one worker less takes jobs
  *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a spare block, and a permit.)
@@ -9064,20 +9064,21 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* How many threads could use the permits that sleep: those that are idle or coming. s: the value of
+/* How many threads could use the free permits: those that are idle or coming. s: the value of
  * S, which the caller has read with an acquire, or changed. */
 static uint32_t wsqi_threads_free(wsq_pool *pool, uint64_t s) {
     return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming);
 }
 
-/* Calls all waiting workers if more permits sleep than threads are free: no stand-in can start, so
- * no other thread can use the permit. A waiting thread without a permit then takes one. The caller
- * has changed S to `s`, and passed a full barrier. (If max_standins is 0, this calls only for the
- * first permit too many: if it still sleeps beside a second one, no waiting thread wanted it.) */
+/* Calls all waiting workers if more permits are free than threads are free: no stand-in can start,
+ * so no other thread can use the permit. A waiting thread without a permit then takes one. The
+ * caller has changed S to `s`, and passed a full barrier. (If max_standins is 0, this calls only
+ * for the first permit too many: if it is still free when a second one is, no waiting thread wanted
+ * it.) */
 static void wsqi_call_for_permit(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_threads_free(pool, s);
-    if (wsqi_sleeping(s) <= threads) return;
-    if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0)
+    if (wsqi_free_permits(s) <= threads) return;
+    if (wsqi_free_permits(s) == threads + 1 || pool->config.max_standins != 0)
         wsqi_call_some(pool, NULL, true);
 }
 
@@ -9101,20 +9102,20 @@ static void wsqi_permit_give(wsqi_worker *self) {
     uint64_t change = wsqi_permit_unit(self);
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     /* W4: either this thread sees a thread in wsq_pool_wait, and calls it, or that thread sees
-     * which tasks have ended. I8: either a producer sees this permit asleep, and wakes a thread for
+     * which tasks have ended. I8: either a producer sees this free permit, and wakes a thread for
      * its task, or this thread sees the task, and wakes a thread. I6: either a thread that goes to
      * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. Otherwise the
      * wait would not end, or the tasks would wait beside a sleeper. */
     wsqi_fence_rmw();
     wsqi_call_if_quiet(pool);
-    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) <= wsqi_guests_at_work(s))
-        /* No permit slept until now, or guests at work stood in for all that did. So producers of
-         * tasks notified nobody, and publishers of jobs woke nobody. */
+    if (wsqi_searching(s) == 0 && wsqi_free_permits(s) <= wsqi_guests_at_work(s))
+        /* No permit was free until now, or guests at work stood in for all that were. So producers
+         * of tasks notified nobody, and publishers of jobs woke nobody. */
         wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
     if (spilled) wsqi_check_over(pool);
-    if (change != WSQI_SLEEPING) return;
-    wsqi_permit_slept(pool);
+    if (change != WSQI_PERMIT) return;
+    wsqi_permit_freed(pool);
     /* Is there a thread for the permit? Two blocking threads may have counted on the same one. */
     if (!wsqi_thread_ready(pool, 0, true)) wsqi_call_for_permit(pool, s + change);
 }
@@ -9158,7 +9159,7 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     }
     while (seat != NULL && wsqi_load_hint(seat) == mine && wsqi_spin(pool, round, &start) &&
            wsqi_load_hint(&self->inbox.count) == 0 && !wsqi_dismissed(self) &&
-           wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
+           wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0)
         wsqi_backoff(round++, NULL);
     /* Relaxed: a seat publishes nothing. Failure: a thread has passed its permit to this one. */
     if (seat == NULL || wsqi_cas_rlx(seat, &mine, 0u)) return wsqi_permit_take(self);
@@ -9233,7 +9234,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return true;
 }
 
-/* Are enough threads free: one for each permit that sleeps, and `more` for permits that are about
+/* Are enough threads free: one for each free permit, and `more` for permits that are about
  * to sleep? A yes is right. A no is sure only under the pool's lock: a stand-in that comes is for a
  * moment in neither count. (S does not count it from its start. Otherwise it could be woken, and
  * count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for long.) */
@@ -9241,20 +9242,20 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B7: `coming` does not count a thread that S counts here as idle, or that has taken a permit
      * here. Pairs with B8. */
     uint64_t s = wsqi_load_acq(&pool->permits);
-    return wsqi_threads_free(pool, s) >= wsqi_sleeping(s) + more;
+    return wsqi_threads_free(pool, s) >= wsqi_free_permits(s) + more;
 }
 
 /* Starts stand-ins until wsqi_threads_suffice says yes. False: there still are too few threads.
- * slept: the caller has just put a permit to sleep. Other callers may come before each task or
+ * freed: the caller has just made a permit free. Other callers may come before each task or
  * wait, so after four failed starts they try only every 16th time (wsqi_worth). While one caller
  * starts a thread, others wait for the lock. (If they counted on that thread, and its start failed,
- * their work would lie beside a sleeping permit.) From the moment at which `coming` counts the
+ * their work would lie beside a free permit.) From the moment at which `coming` counts the
  * thread, nobody need start one in its place: before it sleeps, it looks for work. */
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool slept) {
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool freed) {
     uint32_t former = wsqi_load_hint(&pool->made.failed), failed = former + 1;
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
-    if (!slept && !wsqi_worth(former)) {
+    if (!freed && !wsqi_worth(former)) {
         wsqi_store_hint(&pool->made.failed, failed);
         return false;
     }
@@ -9267,12 +9268,12 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool slept) {
     return ready;
 }
 
-/* There is a queued task. Is there a thread for a permit that sleeps? The thread that put it to
- * sleep starts a stand-in if necessary, or offers the permit to waiting workers (wsqi_permit_give).
- * So this tries a start only if the last one has failed, and not each time (wsqi_thread_ready). */
+/* There is a queued task. Is there a thread for a free permit? The thread that made it free
+ * starts a stand-in if necessary, or offers the permit to waiting workers (wsqi_permit_give). So
+ * this tries a start only if the last one has failed, and not each time (wsqi_thread_ready). */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
+    if (wsqi_searching(s) != 0 || wsqi_free_permits(s) == 0 || wsqi_idle(s) != 0) return;
     if (wsqi_load_hint(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0, false);
 }
 
@@ -9292,7 +9293,7 @@ static bool wsqi_has_permits(const wsqi_worker *block) {
     for (wsqi_worker *block = (first); block != NULL; block = block->outer) \
         if (wsqi_has_permits(block))
 
-/* The thread has blocked, and goes on: in each of its pools it takes a permit if one sleeps there.
+/* The thread has blocked, and goes on: in each of its pools it takes a permit if one is free there.
  * But between wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
 static void wsqi_thread_resumes(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -9303,8 +9304,8 @@ static void wsqi_thread_resumes(void) {
 }
 
 /* The thread is about to block or wait, and gives the permit of one of its blocks back. The permit
- * goes to a thread that seeks one in a seat or, if there is none, sleeps. keeps: the block keeps a
- * permit that no other thread could use, or takes one. True: it has kept or taken it. */
+ * goes to a thread that seeks one in a seat or, if there is none, becomes free. keeps: the block
+ * keeps a permit that no other thread could use, or takes one. True: it has kept or taken it. */
 static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
     wsq_pool *pool = block->pool;
     if (block->permit && !wsqi_permit_pass(block)) {
@@ -9314,7 +9315,7 @@ static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
         return false;
     }
     if (wsqi_spill_all(block)) wsqi_notify(pool); /* others must run the block's tasks now */
-    if (!keeps || wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0) return false;
+    if (!keeps || wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0) return false;
     return !wsqi_thread_ready(pool, 0, false) && wsqi_permit_take(block);
 }
 
@@ -9598,7 +9599,7 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
     wsqi_worker *self = wait->self;
     wait->offered = true;
     self->depth.offer = 0;
-    if (pinned) wsqi_thread_resumes(); /* the pinned task runs with a permit, if one sleeps */
+    if (pinned) wsqi_thread_resumes(); /* the pinned task runs with a permit, if one is free */
     self->depth.waits++;
     self->search.wait = wait;
     bool ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
@@ -9900,7 +9901,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
 }
 
 /* Runs awaited tasks on a thread outside that is about to wait, without a time-out, for the task or
- * for the group. If a permit sleeps, the thread takes it, and runs the tasks in a spare block. If
+ * for the group. If a permit is free, the thread takes it, and runs the tasks in a spare block. If
  * one of these tasks waits in turn, the thread helps in that wait, too. pool->may_help is false in
  * a WSQ_LIFO pool, in a pool without own threads, and if tasks may need something that only the
  * pool's own threads have: a larger stack, or the work of a START hook.
@@ -9917,7 +9918,7 @@ static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *grou
     }
     if (self != NULL || !pool->may_help || (group != NULL && wsq_group_pending(group) == 0) ||
         wsqi_lane_empty(wsqi_lane_own(pool)) ||
-        wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
+        wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0 ||
         (self = wsqi_spare_take(pool, false)) == NULL)
         return;
     self->use = WSQI_USE_HELPS;
@@ -10288,12 +10289,13 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
 }
 
 /* Wakes a second thread, if S counts one searcher, which may still be waking up, and all other
- * permits sleep. A thread outside calls this after a wsq_go, if its lane's `incoming` held another
- * task already. So two threads wake up at the same time, not one after the other. Other spawns do
- * not call this, because the spawning thread often waits for the task, and then runs it itself. */
+ * permits are free. A thread outside calls this after a wsq_go, if its lane's `incoming` held
+ * another task already. So two threads wake up at the same time, not one after the other. Other
+ * spawns do not call this, because the spawning thread often waits for the task, and then runs it
+ * itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
+    if (wsqi_searching(s) == 1 && wsqi_free_permits(s) + 1 == pool->workers &&
         wsqi_idle_take(pool, 1, 0, 2) != 0)
         wsqi_wake_one(pool, NULL, 0);
 }
@@ -10582,7 +10584,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 
 /* A thread in a join was called, for a job or for its permit. If there is a job that it can run, it
  * keeps its permit for that job, and this returns true. If tasks are queued, too, it notifies:
- * another thread then runs the tasks, with a permit that sleeps or that another joiner gives. */
+ * another thread then runs the tasks, with a free permit or that another joiner gives. */
 static bool wsqi_join_called(wsqi_worker *self) {
     /* I6: either this thread sees a sleeper in S, or the sleeper's last look finds the tasks. */
     wsqi_fence_sc();
@@ -10620,7 +10622,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     }
     /* This thread was called for work, but its join is over. So another thread is woken instead. */
     if (asked) wsqi_pass_on(self->pool);
-    if (asked) wsqi_permit_slept(self->pool); /* the call may have been for a timer that is due */
+    if (asked) wsqi_permit_freed(self->pool); /* the call may have been for a timer that is due */
     self->depth.joins--;
     self->frame.floor = floor;
 }
@@ -10891,7 +10893,7 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * the range's time is known: yes if an element takes longer than WSQI_HEAVY_NS. If the time is not
  * known, two things must be true. First, the range is half of a longer range (worked_ns is not 0):
  * then a thief asked for work before the loop's first cut. Second, more threads are free than this
- * worker has public jobs. The free threads are as many as the searchers and sleeping permits, less
+ * worker has public jobs. The free threads are as many as the searchers and free permits, less
  * the guests at work (wsqi_guests_at_work). */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
@@ -10899,7 +10901,8 @@ static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace
     if (pace->left_ns != UINT64_MAX) return pace->left_ns / WSQI_HEAVY_NS > left;
     if (pace->worked_ns == 0) return false;
     uint64_t s = wsqi_load_hint(&self->pool->permits);
-    return wsqi_searching(s) + wsqi_sleeping(s) > wsqi_guests_at_work(s) + wsqi_range_length(self);
+    uint32_t threads = wsqi_searching(s) + wsqi_free_permits(s);
+    return threads > wsqi_guests_at_work(s) + wsqi_range_length(self);
 }
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
@@ -11920,7 +11923,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->spin.rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsq_pool_set_spin(pool, config->spin_ns);
     wsqi_pool_place(pool, config);
-    wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);
+    wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_PERMIT : 0);
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         wsqi_store_init(&pool->made.threads, i + 1);

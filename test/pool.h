@@ -42,8 +42,8 @@ static inline void pool_rest(wsq_pool *pool) {
     do {
         test_nap(20000);
         s = wsqi_load_acq(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
-    } while (wsqi_load_acq(&pool->made.coming) != 0 || wsqi_sleeping(s) != pool->workers ||
-             s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
+    } while (wsqi_load_acq(&pool->made.coming) != 0 || wsqi_free_permits(s) != pool->workers ||
+             s != pool->workers * WSQI_PERMIT + pool_threads(pool) * WSQI_IDLE);
     CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), wsqi_idle(s));
     CHECK_EQ(pool_bits(pool->bitmap.joiners, pool->bitmap.words), 0);
     CHECK_EQ(pool_leases(pool), 0);

@@ -47,7 +47,7 @@ static inline void asleep(unsigned permits) {
     do {
         sched_yield();
         s = wsqi_load_acq(&here->permits);
-    } while (wsqi_sleeping(s) != permits || wsqi_searching(s) != 0);
+    } while (wsqi_free_permits(s) != permits || wsqi_searching(s) != 0);
 }
 
 static inline wsq_poll pend_once(wsq_ctx ctx, step *self) {

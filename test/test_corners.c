@@ -13,7 +13,7 @@ static wsq_future *future;
 static wsq_poll until_blocked(wsq_ctx ctx, step *self) {
     (void)ctx;
     (void)self;
-    while (wsqi_sleeping(wsqi_load_acq(&here->permits)) == 0) sched_yield();
+    while (wsqi_free_permits(wsqi_load_acq(&here->permits)) == 0) sched_yield();
     return WSQ_DONE;
 }
 

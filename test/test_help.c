@@ -232,7 +232,7 @@ static wsq_poll ends_last(wsq_ctx ctx, step *self) {
     }
     atomic_store(&stage, 3);
     while (wsqi_load_acq(&pool->waiters) == 0) sched_yield();
-    while (outside && wsqi_sleeping(wsqi_load_acq(&pool->permits)) != 2) sched_yield();
+    while (outside && wsqi_free_permits(wsqi_load_acq(&pool->permits)) != 2) sched_yield();
     atomic_fetch_add(&here, outside);
     return WSQ_DONE;
 }
@@ -456,7 +456,7 @@ static void out_of_a_lane(void) {
     pool->workers = 2;
     for (int left = 1; left >= 0; left--) { /* it wakes another one for what it leaves */
         wsqi_or_sc(&pool->bitmap.sleepers[0], wsqi_bit(sleeper));
-        wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
+        wsqi_store_sc(&pool->permits, WSQI_PERMIT + WSQI_IDLE);
         CHECK(wsqi_take_awaited(pool, of(left ? 8 : 10), NULL) == of(left ? 8 : 10));
         CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), left ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
     }
@@ -478,7 +478,7 @@ static void newest_of_a_lane(void) {
         for (int i = 0; i <= older; i++) CHECK_EQ(wsq_spawn(pool, of(i)), WSQ_OK);
         wsqi_store_sc(&lane->lock, 1u);
         wsqi_or_sc(&pool->bitmap.sleepers[0], wsqi_bit(sleeper));
-        wsqi_store_sc(&pool->permits, WSQI_SLEEPING + WSQI_IDLE);
+        wsqi_store_sc(&pool->permits, WSQI_PERMIT + WSQI_IDLE);
         CHECK(wsqi_take_awaited(pool, of(older), NULL) == (older ? NULL : of(0)));
         CHECK_EQ(wsqi_lane_empty(lane), older == 0);
         CHECK_EQ(wsqi_xchg_acq(&sleeper->parker.token, WSQI_TOKEN_NONE), WSQI_TOKEN_NONE); /* none has moved */

@@ -35,7 +35,7 @@ typedef enum moment { AWAKE, IN_DOUBT, ASLEEP } moment;
 /* Up to that many looks, but not longer than until so many sleep. */
 static uint32_t linger(wsq_pool *pool, uint32_t looks, unsigned asleep) {
     uint32_t i = 0;
-    while (i < looks && wsqi_sleeping(wsqi_load_rlx(&pool->permits)) < asleep) i++;
+    while (i < looks && wsqi_free_permits(wsqi_load_rlx(&pool->permits)) < asleep) i++;
     return i;
 }
 
@@ -46,7 +46,7 @@ static void pause_in_doubt(wsq_pool *pool, uint32_t *looks, uint64_t *random, un
     uint32_t step = *looks / 64 + 1;
     if (*looks == 0) *looks = linger(pool, LINGER_MOST, asleep);
     linger(pool, *looks - *looks / 16 + test_below(random, *looks / 8 + 1), UINT32_MAX);
-    if (wsqi_sleeping(wsqi_load_rlx(&pool->permits)) >= asleep) *looks -= *looks > step ? step : 0;
+    if (wsqi_free_permits(wsqi_load_rlx(&pool->permits)) >= asleep) *looks -= *looks > step ? step : 0;
     else *looks += *looks < LINGER_MOST ? step : 0;
 }
 
@@ -79,7 +79,7 @@ static void hunter(test_thread *self) {
         if (wsq_spawn(what->pool, &one) != WSQ_OK) FAIL("a spawn");
         await(&one);
         uint64_t s = wsqi_load_rlx(&what->pool->permits);
-        within = within && wsqi_sleeping(s) + wsqi_searching(s) <= workers;
+        within = within && wsqi_free_permits(s) + wsqi_searching(s) <= workers;
         pause_until(what->pool, what->when, &looks, &self->random, workers);
     }
     CHECK(within);
@@ -205,7 +205,7 @@ static wsq_pool *still(wsq_order order) {
 }
 
 static void set_s(wsq_pool *pool, uint64_t searching, uint64_t sleeping, uint64_t idle, bool joined) {
-    wsqi_store_sc(&pool->permits, searching * WSQI_SEARCHING + sleeping * WSQI_SLEEPING + idle * WSQI_IDLE +
+    wsqi_store_sc(&pool->permits, searching * WSQI_SEARCHING + sleeping * WSQI_PERMIT + idle * WSQI_IDLE +
                                       (joined ? WSQI_JOINED : 0));
 }
 
@@ -251,7 +251,7 @@ static void joiners_are_asked(void) {
             (void)wsqi_wait_listen(&waits[i]);
         }
     }
-    for (unsigned refused = 0; refused < 3; refused++) { /* a thread searches, or a permit sleeps; or nobody has one */
+    for (unsigned refused = 0; refused < 3; refused++) { /* a thread searches, or a permit is free; or nobody has one */
         set_bit(pool->bitmap.joiners, 0);
         set_s(pool, refused == 0, refused == 1, refused == 1, refused != 2);
         wsqi_joiner_ask(pool);
@@ -281,7 +281,7 @@ static void wakes_itself(void) {
             wsqi_wake_self(self);
             uint64_t s = wsqi_load_sc(&pool->permits);
             CHECK_EQ(wsqi_idle(s), own || hands_on ? 1 : 2);
-            CHECK_EQ(wsqi_sleeping(s), sleeping != 0 ? sleeping - 1 : 0);
+            CHECK_EQ(wsqi_free_permits(s), sleeping != 0 ? sleeping - 1 : 0);
             CHECK_EQ(wsqi_searching(s), sleeping != 0);
             CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), !hands_on);
             CHECK_EQ(wsqi_load_sc(&other->parker.token), hands_on ? WSQI_TOKEN_HERE : WSQI_TOKEN_NONE);
@@ -411,7 +411,7 @@ static void numbers(void) {
         for (uint64_t sleeping = 0; sleeping < 4; sleeping++)
             for (uint64_t count = 0; count < 4; count++) { /* of guests at work; of idle threads */
                 wsqi_store_sc(&pool->permits,
-                              searching * WSQI_SEARCHING + sleeping * WSQI_SLEEPING + count * (WSQI_GUEST_WORKS + WSQI_IDLE));
+                              searching * WSQI_SEARCHING + sleeping * WSQI_PERMIT + count * (WSQI_GUEST_WORKS + WSQI_IDLE));
                 CHECK_EQ(wsqi_jobs_wanted(pool), searching != 0 || sleeping > count);
                 CHECK_EQ(wsqi_jobs_allowed(self), sleeping + searching >= count);
                 self->searching = true;
@@ -453,7 +453,7 @@ static void wakes_some(void) {
                                 rows[i].amount), rows[i].woken != 0);
         uint64_t s = wsqi_load_sc(&pool->permits);
         CHECK_EQ(wsqi_searching(s), rows[i].searching + rows[i].woken);
-        CHECK_EQ(wsqi_sleeping(s), 10 - rows[i].woken);
+        CHECK_EQ(wsqi_free_permits(s), 10 - rows[i].woken);
         CHECK_EQ(wsqi_idle(s), 10 - rows[i].woken);
         CHECK_EQ(wsqi_load_stat(&pool->wakes) - wakes, rows[i].woken);
         for (unsigned k = 0; k < 10; k++) {

@@ -20,7 +20,7 @@ static wsq_config filled(wsq_config config) {
     CHECK_EQ(pool->bitmap.words, (pool->spare_base + 2 * WSQ_GUESTS + 63) / 64);
     uint32_t rounds = wsqi_cpu_mask() == 1 ? 2 : WSQI_SPIN_ROUNDS;
     CHECK_EQ(pool->spin.rounds, config.caller_runs ? 1 : rounds);
-    CHECK_EQ(wsqi_load_acq(&pool->permits), config.lend_only ? result.workers * WSQI_SLEEPING : wsqi_load_acq(&pool->permits));
+    CHECK_EQ(wsqi_load_acq(&pool->permits), config.lend_only ? result.workers * WSQI_PERMIT : wsqi_load_acq(&pool->permits));
     pool_end(pool);
     return result;
 }

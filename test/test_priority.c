@@ -330,7 +330,7 @@ static void pinned_wake_the_sleeper(void) {
             step one;
             step_new(&one, pinned_run, (void *)(uintptr_t)worker);
             one.runs = 3; /* done at once */
-            if (i % 3) while (wsqi_sleeping(wsqi_load_acq(&pool->permits)) != sizes[s]) sched_yield();
+            if (i % 3) while (wsqi_free_permits(wsqi_load_acq(&pool->permits)) != sizes[s]) sched_yield();
             spawn_on(pool, worker, &one);
             CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
         }

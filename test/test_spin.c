@@ -79,7 +79,7 @@ static void encouraged(void) {
 
 /* Set while the pool runs: a worker that looks on for ever goes to sleep, and later one that was asleep
  * looks on, once it has been woken. */
-static unsigned asleep(wsq_pool *pool) { return wsqi_sleeping(wsqi_load_hint(&pool->permits)); }
+static unsigned asleep(wsq_pool *pool) { return wsqi_free_permits(wsqi_load_hint(&pool->permits)); }
 
 static void set_anew(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2, .spin_ns = WSQ_FOREVER - 1});

@@ -298,7 +298,7 @@ static void bound(void) {
     }
     step_new(&after, NULL, NULL);
     while (atomic_load(&door.blocked) < 3) sched_yield();
-    while (wsqi_sleeping(wsqi_load_acq(&pool->permits)) != 3) sched_yield();
+    while (wsqi_free_permits(wsqi_load_acq(&pool->permits)) != 3) sched_yield();
     CHECK_EQ(pool_threads(pool), 5);
     CHECK_EQ(atomic_load(&threads_started), before + 2);
     spawn(pool, &after);

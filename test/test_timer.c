@@ -405,7 +405,7 @@ static void earlier_of(wsq_pool *pool) {
     for (size_t round = 0; round < test_times(50); round++) {
         alarms_new(pool, alarms, 2);
         set(pool, &alarms[0], 3600000000000u);
-        while (wsqi_sleeping(wsqi_load_acq(&pool->permits)) != pool->workers) sched_yield();
+        while (wsqi_free_permits(wsqi_load_acq(&pool->permits)) != pool->workers) sched_yield();
         if (round % 2) test_nap(1000000); /* it watches for an hour now */
         set(pool, &alarms[1], 100000);
         CHECK_EQ(wsq_task_wait(&alarms[1].step.task), WSQ_OK);

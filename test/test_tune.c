@@ -112,7 +112,7 @@ static void spawn_batch(wsq_pool *pool) {
 }
 
 static void sleep_until_tomorrow(wsq_pool *pool) {
-    while (wsqi_sleeping(wsqi_load_acq(&pool->permits)) != wsq_pool_workers(pool)) test_nap(20000);
+    while (wsqi_free_permits(wsqi_load_acq(&pool->permits)) != wsq_pool_workers(pool)) test_nap(20000);
     atomic_fetch_add(&now_ns, 86400ull * 1000000000);
 }
 

@@ -246,11 +246,11 @@ static void wake_beside_waking(void) {
     begin(3, config);
     for (unsigned i = 0; i < 3; i++) wsqi_place_update(wsqi_block(pool, i));
     wsqi_or_acqrel(&pool->bitmap.sleepers[0], (uint64_t)6);
-    wsqi_add_sc(&pool->permits, 2 * (WSQI_IDLE + WSQI_SLEEPING));
+    wsqi_add_sc(&pool->permits, 2 * (WSQI_IDLE + WSQI_PERMIT));
     explore_start(wakes_itself, wsqi_block(pool, 1 + (unsigned)explore_choose(2)));
     wsqi_self_set(wsqi_block(pool, 0));
     if (!wsqi_idle_take(pool, 1, 0, 1))
-        wsqi_add_sc(&pool->permits, WSQI_SEARCHING - WSQI_SLEEPING - WSQI_IDLE);
+        wsqi_add_sc(&pool->permits, WSQI_SEARCHING - WSQI_PERMIT - WSQI_IDLE);
     wsqi_wake_one(pool, NULL, 0);
     explore_join();
     wsqi_self_set(NULL);

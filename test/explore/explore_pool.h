@@ -51,7 +51,7 @@ static inline void explore_check_parked(wsq_pool *pool) {
     for (unsigned w = 0; w < pool->bitmap.words; w++) bits |= pool->bitmap.sleepers[w].v;
     explore_check(wsqi_searching(pool->permits.v) == 0);
     unsigned asleep = pool->workers + pool->made.standins.v;
-    explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);
+    explore_check(wsqi_free_permits(pool->permits.v) == pool->workers);
     explore_check(wsqi_idle(pool->permits.v) == asleep && wsqi_guests(pool->permits.v) == 0);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
     for (unsigned i = 0; i < WSQ_LOW + pool->global_lanes; i++)

@@ -218,7 +218,7 @@ static void late_threads(void) {
     pool_end();
 }
 
-/* Two wait at the same time, and one stand-in is left: no permit sleeps beside tasks, for one of the two
+/* Two wait at the same time, and one stand-in is left: no permit is free beside tasks, for one of the two
  * works, too. */
 static void one_for_two(void) {
     pool_begin(2, 1);
@@ -525,7 +525,7 @@ int main(void) {
     explore_random("permits of two pools", both_pools, 2000);
     explore_random("a pinned task, and its worker has no permit", pinned_without_permit, 2000);
     explore_random("what a worker leaves runs in order", spills_in_order, 2000);
-    explore_random("a guest takes a permit that sleeps", guest_takes, 1000);
+    explore_random("a guest takes a free permit", guest_takes, 1000);
     explore_random("more: a dismissal that comes late", dismissed_late, 2000);
     explore_random("more: a lent thread against a stop", lent_against_stop, 2500);
     explore_random("more: lent threads", lent_threads, 2000);

@@ -167,7 +167,7 @@ static void earlier_timer_against_watcher(void) {
     explore_pool_end(pool);
 }
 
-/* A timer is due while no permit sleeps: the watcher sees the one that goes to sleep, or is told. */
+/* A timer is due while no permit is free: the watcher sees the one that goes to sleep, or is told. */
 static void look_at_due(void *arg) {
     uint64_t *until = arg;
     *until = wsqi_watch_until(wsqi_block(pool, 0), 2000000);
@@ -179,16 +179,16 @@ static void due_timer_against_permit(void) {
     uint64_t until = 0;
     begin(1, config);
     worker = wsqi_block(pool, 0);
-    explore_check(wsqi_sleeping(pool->permits.v) == 0);
+    explore_check(wsqi_free_permits(pool->permits.v) == 0);
     set_timer(0, 0);
     wsqi_store_sc(&pool->watch.watcher, worker->index + 1);
     explore_start(look_at_due, &until);
-    wsqi_add_sc(&pool->permits, WSQI_SLEEPING);
-    wsqi_permit_slept(pool);
+    wsqi_add_sc(&pool->permits, WSQI_PERMIT);
+    wsqi_permit_freed(pool);
     explore_join();
     explore_check(until <= 2000000 || worker->parker.token.v == WSQI_TOKEN_HERE);
     wsqi_store_rlx(&pool->watch.watcher, 0u);
-    wsqi_add_sc(&pool->permits, 0u - (uint64_t)WSQI_SLEEPING);
+    wsqi_add_sc(&pool->permits, 0u - (uint64_t)WSQI_PERMIT);
     explore_check(wsq_timer_cancel(&items[0].timer));
     explore_pool_end(pool);
 }

@@ -106,7 +106,7 @@ static wsq_poll fills_its_slot_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* No permit sleeps, so a watcher may not rob the slot. It looks every 0.5 ms, and sleeps in between. */
+/* No permit is free, so a watcher may not rob the slot. It looks every 0.5 ms, and sleeps in between. */
 static void watcher_sleeps(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     item *blocks = item_make(0), *again = item_blocks(MS), *fills = item_make(20 * MS), *far_off = item_make(0);
@@ -415,7 +415,7 @@ static void long_loop(wsq_ctx ctx, void *arg) {
     wsq_for(ctx, 0, 20, 1, long_piece, arg);
 }
 
-/* While the task computes, the sleeping permit is left to the run. When it blocks, a second one sleeps. */
+/* While the task computes, the free permit is left to the run. When it blocks, a second one sleeps. */
 static void jobs_for_a_second_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
     item *blocks = item_make(0);

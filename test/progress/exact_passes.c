@@ -89,7 +89,7 @@ static void joiner_without_a_permit(void) {
     item_spawn(pool, item_make(20 * MS));
     item_spawn(pool, item_make(4 * MS));
     nap(7 * MS);
-    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
+    CHECK_EQ(wsqi_free_permits(wsqi_load_hint(&pool->permits)), 0);
     CHECK(wsqi_load_hint(&pool->bitmap.joiners[0]) == 3);
     item_spawn(pool, late);
     wsq_pool_wait(pool);
@@ -143,7 +143,7 @@ static void joiner_goes_on(void) {
         for (unsigned k = 3; k < 5; k++) item_spawn_on(pool, k, item_make(60 * MS));
         item_spawn_on(pool, 0, first);
         nap(2 * MS);
-        CHECK(wsqi_load_hint(&pool->bitmap.joiners[0]) == 5 && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0);
+        CHECK(wsqi_load_hint(&pool->bitmap.joiners[0]) == 5 && wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0);
         nap(first_began + 8 * MS - before - now());
         asks += wsqi_load_hint(&pool->bitmap.joiners[0]) == 5;
         item_spawn(pool, late);
@@ -212,7 +212,7 @@ static void watcher_leaves(void) {
     nap(2200 * US);
     item_spawn(pool, item_make(40 * MS));
     nap(8 * MS);
-    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 0);
+    CHECK_EQ(wsqi_free_permits(wsqi_load_hint(&pool->permits)), 0);
     CHECK(wsqi_load_hint(&pool->watch.watcher) == 1 && wsqi_load_hint(&pool->bitmap.joiners[0]) == 2);
     item_spawn_on(pool, 0, item_make(20 * MS));
     wsq_pool_wait(pool);
@@ -285,7 +285,7 @@ static void join_beside_a_timer(uint64_t joins_after, uint64_t due_after, uint64
     item_spawn_on(pool, 1, joins);
     item_set_timer(pool, due, due_after);
     nap(5 * MS);
-    CHECK(wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
+    CHECK(wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
     uint32_t watcher = wsqi_load_hint(&pool->watch.watcher);
     CHECK(watcher != 0 && watcher < 8);
     sim_stall.only = 1 + wsqi_block(pool, watcher - 1)->thread->id;
@@ -327,7 +327,7 @@ static void joiners_stay_asleep(void) {
     nap(5 * MS);
     item_set_timer(pool, due, MS);
     nap(5 * MS);
-    CHECK(wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
+    CHECK(wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0 && due->began == 0);
     wsq_pool_stats(pool, &before);
     nap(20 * MS);
     wsq_pool_stats(pool, &after);
@@ -552,7 +552,7 @@ static wsq_poll blocks_often_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A permit that sleeps, and that no idle thread can use, is offered to workers that wait, not to threads outside. */
+/* A free permit, and that no idle thread can use, is offered to workers that wait, not to threads outside. */
 static void not_offered_outside(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
     item *blocks = item_make(0);
@@ -591,7 +591,7 @@ static void permit_of_a_helper(void) {
     loops->task.fn = loops_run;
     outside(helps_main, pool);
     nap(100 * US);
-    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 1);
+    CHECK_EQ(wsqi_free_permits(wsqi_load_hint(&pool->permits)), 1);
     item_spawn(pool, item_blocks(20 * MS));
     nap(100 * US);
     uint64_t start = now();

@@ -613,7 +613,7 @@ static unsigned helps(unsigned workers, uint32_t events) {
     return helped;
 }
 
-/* While a permit sleeps. A hook that hears of threads may have set up something for them. */
+/* While a permit is free. A hook that hears of threads may have set up something for them. */
 static void helps_beside_a_sleeper(void) {
     CHECK_EQ(helps(1, 0), 0);
     CHECK(helps(2, 0) != 0);

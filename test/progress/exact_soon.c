@@ -437,7 +437,7 @@ static void lent_thread_leaves(void) {
     wsq_worker_dismiss(pool, 0);
     sim_join(lent[0]);
     nap(MS);
-    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
+    CHECK_EQ(wsqi_free_permits(wsqi_load_hint(&pool->permits)), 2);
     for (int i = 0; i < 3; i++) {
         uint64_t start = now();
         item_spawn(pool, item_make(MS));

@@ -161,7 +161,7 @@ static wsq_poll joins_later_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* No thread was woken for two tasks, since one searched. When it has found the first one, no permit sleeps: it asks the
+/* No thread was woken for two tasks, since one searched. When it has found the first one, no permit is free: it asks the
  * thread that joins. */
 static void search_ends_beside_a_join(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});

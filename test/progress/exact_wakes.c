@@ -110,7 +110,7 @@ static void lingers(void) {
     CHECK(wakes_for_asks(pool) < 20);
     CHECK_EQ(searchers(pool), 1); /* it is awake */
     CHECK_EQ(wsqi_load_hint(&pool->lingers), 1);
-    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
+    CHECK_EQ(wsqi_free_permits(wsqi_load_hint(&pool->permits)), 2);
     CHECK_EQ(wsqi_threads_made(pool), 2); /* it needs no stand-in */
     CHECK_EQ(wsqi_load_hint(&pool->made.coming), 1);
     nap(WSQI_LINGER_NS + 20 * US);
@@ -299,7 +299,7 @@ static wsq_poll comes_last_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* `waits` tasks wait, so that in the end more permits sleep than there are free threads. While one is free, the next
+/* `waits` tasks wait, so that in the end more permits are free than there are free threads. While one is free, the next
  * task does not run on top of a wait; here it waits for the first of the tasks. */
 static void next_beside_waits(unsigned workers, unsigned standins, unsigned waits) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = workers, .max_standins = standins});

@@ -96,7 +96,7 @@ static inline const char *pool_wrong(wsq_pool *pool) {
         if (i != 0) nap(MS);
         threads = wsqi_load_hint(&pool->duty.threads);
         s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
-        rest = config->caller_runs ? s : pool->workers * WSQI_SLEEPING + threads * WSQI_IDLE;
+        rest = config->caller_runs ? s : pool->workers * WSQI_PERMIT + threads * WSQI_IDLE;
         bits = joiners = 0;
         for (unsigned w = 0; w < pool->bitmap.words; w++) {
             for (uint64_t mask = wsqi_load_hint(&pool->bitmap.sleepers[w]); mask != 0; mask &= mask - 1) bits++;
