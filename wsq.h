@@ -2586,7 +2586,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   public job      a forked job that thieves may take; the other jobs are private
  *   trap            a word that a thief sets, so that the owner's next fork or join publishes jobs
  *   joiner          a thread in a join whose job was stolen: it sleeps, or runs other jobs
- *   nested, above   said of a task: it runs inside a wait, on the same stack as the waiting task,
+ *   above           said of a task: it runs inside a wait, on the same stack as the waiting task,
  *                   which is the task below
  *   useless         (in names: vain) said of a search or a look without a result; after several of
  *                   them in a row, a thread searches for a shorter time, and looks less often
@@ -4441,7 +4441,7 @@ typedef struct wsqi_spinning {
 typedef struct wsqi_bitmaps {
     unsigned words;     /* in each bitmap */
     wsqi_a64 *sleepers; /* 1: idle. The owner sets the bit; a waker or the owner clears it */
-    wsqi_a64 *nested;   /* 1: idle in a wait. The owner writes the bit */
+    wsqi_a64 *idle_in_wait; /* 1: idle in a wait. The owner writes the bit */
     wsqi_a64 *joiners;  /* 1: asleep in a join, and able to run jobs */
 } wsqi_bitmaps;
 
@@ -4841,16 +4841,25 @@ static uint32_t wsqi_lane_collect(wsqi_lane *lane) {
     return length;
 }
 
+/* Locks the lane. False: another thread holds the lock. (No thread waits for this lock.) */
+static bool wsqi_lane_try(wsqi_lane *lane) {
+    /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
+    return wsqi_load_hint(&lane->lock) == 0 && wsqi_xchg_acq(&lane->lock, 1u) == 0;
+}
+
+/* Unlocks the lane. length: of `ready`. */
+static void wsqi_lane_unlock(wsqi_lane *lane, uint32_t length) {
+    wsqi_store_locked(&lane->length, length);
+    /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
+    wsqi_store_rel(&lane->lock, 0u);
+}
+
 /* Moves `incoming` to `ready`, unless another thread holds the lock. A producer calls this after a
  * push, because most of the links are in its cache. (A consumer would have to fetch each link, and
  * keep other consumers out meanwhile.) After this call the producer must pass a full barrier and
  * notify. */
 static void wsqi_lane_settle(wsqi_lane *lane) {
-    /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
-    if (wsqi_load_hint(&lane->lock) != 0 || wsqi_xchg_acq(&lane->lock, 1u) != 0) return;
-    wsqi_store_locked(&lane->length, wsqi_lane_collect(lane));
-    /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
-    wsqi_store_rel(&lane->lock, 0u);
+    if (wsqi_lane_try(lane)) wsqi_lane_unlock(lane, wsqi_lane_collect(lane));
 }
 
 /* The lock's holder takes the n oldest tasks of `ready`, as a chain. */
@@ -4891,14 +4900,11 @@ static void wsqi_helped_one(wsqi_lane *lane) {
 /* Takes a lane's oldest tasks, as a chain: at most `most`, and at most a worker's share of the lane
  * (4 to 64). NULL: the lane is empty, or another thread holds its lock. *left returns how many
  * stay in `ready`. */
-static wsq_task *wsqi_lane_take(wsq_pool *pool, wsqi_lane *lane, uint32_t most,
-                                  uint32_t *left) {
+static wsq_task *wsqi_lane_take(wsq_pool *pool, wsqi_lane *lane, uint32_t most, uint32_t *left) {
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
-    if (wsqi_lane_empty(lane) || wsqi_load_hint(&lane->lock) != 0) return NULL;
-    /* G3: this thread sees all that the last holder of the lock wrote. Pairs with G4. */
-    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return NULL;
+    if (wsqi_lane_empty(lane) || !wsqi_lane_try(lane)) return NULL;
     length = wsqi_load_locked(&lane->length);
     /* With one lane, the global queue's tasks must start in order. Marked tasks in `incoming` are
      * older than the tasks in `ready`. So this thread collects `incoming` each time. */
@@ -4909,9 +4915,7 @@ static wsq_task *wsqi_lane_take(wsq_pool *pool, wsqi_lane *lane, uint32_t most,
     if (share > length) share = length;
     if (share > 0) first = wsqi_lane_cut(lane, share);
     *left = length - share;
-    wsqi_store_locked(&lane->length, *left);
-    /* G4: `ready` and its length are complete for the next holder. Pairs with G3. */
-    wsqi_store_rel(&lane->lock, 0u);
+    wsqi_lane_unlock(lane, *left);
     return first;
 }
 
@@ -5283,7 +5287,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
  * neither. Two kinds of sleepers are woken last. POLLS: the one that has the driver, because
  * another thread must then take the driver. NESTED: one that is in a wait, because it would run a
  * task on top of the task that waits. ANYWHERE: farther than any distance. */
-enum { WSQI_DISTANCES = 3, WSQI_POLLS = WSQI_DISTANCES, WSQI_NESTED, WSQI_ANYWHERE };
+enum { WSQI_DISTANCES = 3, WSQI_POLLS = WSQI_DISTANCES, WSQI_IN_WAIT, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
     uint32_t a = wsqi_load_hint(&pool->places.of_block[one]);
@@ -5322,13 +5326,13 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
     for (;;) {
         unsigned best = WSQI_ANYWHERE, index = 0;
         for (unsigned w = 0; w < pool->bitmap.words && best != 0; w++) {
-            uint64_t nested = wsqi_load_hint(&pool->bitmap.nested[w]);
+            uint64_t in_wait = wsqi_load_hint(&pool->bitmap.idle_in_wait[w]);
             uint64_t mask = wsqi_load_hint(&bitmap[w]);
             for (; mask != 0 && best != 0; mask &= mask - 1) {
                 unsigned one = w * 64 + wsqi_lowest_bit(mask);
                 unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
                 if (poller == WSQI_HAS_DRIVER(one)) distance = WSQI_POLLS;
-                if ((nested >> one % 64 & 1) != 0) distance = WSQI_NESTED;
+                if ((in_wait >> one % 64 & 1) != 0) distance = WSQI_IN_WAIT;
                 if (distance >= best) continue;
                 best = distance;
                 index = one;
@@ -6267,14 +6271,14 @@ static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
 /* The owner found no work, or has no permit, and sleeps as an idle thread. wait: the wait in which
  * it does so, or NULL. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
-    wsqi_a64 *nested = &self->pool->bitmap.nested[self->index / 64];
+    wsqi_a64 *in_wait = &self->pool->bitmap.idle_in_wait[self->index / 64];
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 below orders it. */
-    if (wait != NULL) wsqi_add_hint(nested, wsqi_bit(self));
+    if (wait != NULL) wsqi_add_hint(in_wait, wsqi_bit(self));
     uint64_t s = wsqi_idle_begin(self); /* P6, and more */
     wsqi_permit_freed(self->pool);
     wsqi_sleep_idle(self, wait, s);
     if (wait == NULL) return;
-    wsqi_add_hint(nested, 0u - wsqi_bit(self)); /* clears the bit */
+    wsqi_add_hint(in_wait, 0u - wsqi_bit(self)); /* clears the bit */
     wsqi_store_hint(&wait->asleep, 0u); /* P6 in the next sleep orders this. */
 }
 
@@ -8078,8 +8082,8 @@ static void wsqi_cancel_lanes(wsq_pool *pool) {
  * first lane of the global queue if the ring is full or not in use; and if it would run next from
  * the ring although tasks wait in that lane. If the task will run next from the ring, this function
  * does not notify. The owner notifies later, and only if it does something else first: before an
- * urgent task (wsqi_take_special), before it blocks (wsqi_permit_give), or after a nested step
- * (wsqi_step_nested). */
+ * urgent task (wsqi_take_special), before it blocks (wsqi_permit_give), or after a step in
+ * the middle of another task (wsqi_step_in_frame). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -8917,7 +8921,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 /* Runs `task` or, if that is NULL, a task that wsqi_step finds, in a new frame. The task's jobs lie
  * on the job stack from `floor` on. If `floor` is wsqi_full_mark, each fork runs its job
  * immediately. False: wsqi_step found no task. */
-static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
+static bool wsqi_step_in_frame(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
     wsqi_frame_push(self, &frame, floor);
@@ -8936,9 +8940,9 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
  * False: it found no task. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     wsqi_worker *spare = wsqi_spare_take(self->pool, true);
-    if (spare == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
+    if (spare == NULL) return wsqi_step_in_frame(self, task, wsqi_full_mark(self));
     wsqi_block_enter(spare);
-    bool ran = wsqi_step_nested(self, task, wsqi_base(spare));
+    bool ran = wsqi_step_in_frame(self, task, wsqi_base(spare));
     wsqi_block_leave(spare);
     return ran;
 }
@@ -8959,7 +8963,7 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     wsq_task *task = wsqi_take_special(self, &self->inbox);
     if (task == NULL) return false;
     if (self->searching) wsqi_search_end(self);
-    return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
+    return above ? wsqi_step_above(self, task) : wsqi_step_in_frame(self, task, self->frame.floor);
 }
 
 /* ==========================================================================
@@ -9005,7 +9009,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
-    bool nested = wsqi_inside(self->pool) != NULL; /* in the middle of a task or wsq_run */
+    bool inside = wsqi_inside(self->pool) != NULL; /* in the middle of a task or wsq_run */
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
@@ -9013,7 +9017,7 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
     self->search.vain = 0; /* so no search is cut short */
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
-    bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
+    bool ran = wsqi_step_in_frame(self, NULL, inside ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
     wsqi_self_set(former);
     self->outer = outer;
@@ -9850,7 +9854,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
         wsqi_load_hint(&lane->length) == 0 && wsqi_take_lone(lane, task))
         return task;
     if (wsqi_lane_empty(lane)) return NULL;
-    for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
+    for (int tries = 0; !wsqi_lane_try(lane);) {
         if (++tries == WSQI_LOCK_TRIES) return NULL;
         wsqi_pause();
     }
@@ -9870,8 +9874,7 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
          * a worker that lingers sees that helpers leave the first task there (wsqi_linger). */
         if (before == NULL) wsqi_helped_one(lane);
     }
-    wsqi_store_locked(&lane->length, left);
-    wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
+    wsqi_lane_unlock(lane, left);
     if (left != 0) wsqi_notify(pool); /* other threads may have missed the tasks that moved */
     return next;
 }
@@ -9892,7 +9895,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
             (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE);
         wsq_task *next = wsqi_take_awaited(self->pool, task, group);
         if (next == NULL) return;
-        wsqi_step_nested(self, next, floor);
+        wsqi_step_in_frame(self, next, floor);
         if (task != NULL) break;
     }
     /* If the helper lost its permit in a wait, it may have queued tasks since. In a pool with one
@@ -10247,7 +10250,7 @@ static bool wsqi_tombstones_sweep(wsqi_lane *lane) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length;
     if (wsqi_lane_empty(lane)) return true;
-    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: locks */
+    if (!wsqi_lane_try(lane)) return false;
     length = wsqi_lane_collect(lane);
     task = lane->ready;
     lane->ready = NULL;
@@ -10263,8 +10266,7 @@ static bool wsqi_tombstones_sweep(wsqi_lane *lane) {
     }
     if (kept != NULL) wsqi_set(&kept->next, (wsq_task *)NULL);
     lane->last = kept;
-    wsqi_store_locked(&lane->length, length);
-    wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
+    wsqi_lane_unlock(lane, length);
     return true;
 }
 
@@ -11869,8 +11871,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->bitmap.words = words;
     pool->bitmap.sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->bitmap.joiners = pool->bitmap.sleepers + words;
-    pool->bitmap.nested = pool->bitmap.joiners + words;
-    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.nested + words);
+    pool->bitmap.idle_in_wait = pool->bitmap.joiners + words;
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.idle_in_wait + words);
     if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
     pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);

@@ -44,7 +44,7 @@ static void model_pool(void) {
     pool.table = table;
     pool.bitmap.sleepers = &sleepers;
     pool.bitmap.joiners = &joiners;
-    pool.bitmap.nested = &nested;
+    pool.bitmap.idle_in_wait = &nested;
     wsqi_store_rlx(&pool.made.threads, (uint32_t)WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];

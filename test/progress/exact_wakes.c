@@ -326,7 +326,7 @@ static void next_beside_waits(unsigned workers, unsigned standins, unsigned wait
     item_wake(common);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK_EQ(waited, WSQ_OK);
-    CHECK_EQ(wsqi_load_hint(&pool->bitmap.nested[0]), 0);
+    CHECK_EQ(wsqi_load_hint(&pool->bitmap.idle_in_wait[0]), 0);
     wsq_pool_destroy(pool);
 }
 
