@@ -5915,6 +5915,23 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
     wsqi_frame_copy(&self->frame, former);
 }
 
+/* ---- which worker and pool this is ---- */
+
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
+    while (self != NULL && self != block) self = self->outer;
+    return self != NULL && ctx >= self->frame.floor;
+}
+
+WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
+
+WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_number(wsqi_worker_of(ctx)); }
+
+WSQ_API int wsq_worker_self(void) {
+    wsqi_worker *self = wsqi_self_get();
+    return self != NULL ? (int)wsqi_number(self) : -1;
+}
+
 /* ==========================================================================
  * >>sleep: a worker that found nothing
  * Purpose:   the worker sleeps until another thread wakes it, and then searches.
@@ -9040,6 +9057,17 @@ static bool wsqi_pump(wsq_pool *pool) {
     return wsqi_pump_run(wsqi_block(pool, n));
 }
 
+WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
+    WSQ_ASSERT("wsq_pool_run_one needs a caller_runs pool" && pool && pool->config.caller_runs);
+    if (pool == NULL || wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool))
+        return false;
+    bool ran = wsqi_pump(pool);
+    /* A timer or an event in that call may have queued a task for another worker. */
+    while (!ran && wsqi_inbox_calls(wsqi_block(pool, 0))) ran = wsqi_pump(pool);
+    wsqi_pump_leave(pool);
+    return ran;
+}
+
 /* ==========================================================================
  * >>thread: permits, and the threads that come and go
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
@@ -9171,6 +9199,8 @@ static bool wsqi_permit_seek(wsqi_worker *self) {
     return true;
 }
 
+/* ---- the loop of a thread ---- */
+
 /* The loop of a worker, a stand-in or a lent thread, which is on duty. The thread runs what it
  * finds; without a permit, only tasks that are pinned to it. If it finds nothing, it sleeps. The
  * loop ends when the pool is over, or a lent thread is dismissed. */
@@ -9219,6 +9249,8 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as in the add above. */
     return false;
 }
+
+/* ---- stand-ins ---- */
 
 /* Starts one more stand-in, which begins as an idle thread. The caller holds the pool's lock.
  * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
@@ -9356,6 +9388,36 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
         if (--block->depth.blocking == 0) wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
     }
     wsqi_thread_resumes();
+}
+
+/* ---- lent threads ---- */
+
+WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
+    if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    wsqi_duty_begin(pool);
+    /* Relaxed: after the full barrier (P4) in wsqi_duty_begin, either this thread sees the pool
+     * stop, or the shutdown waits until this thread goes off duty. */
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    wsqi_worker *self = NULL;
+    for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
+        if (wsqi_lease_take(wsqi_block(pool, i))) self = wsqi_block(pool, i);
+    if (self != NULL) wsqi_serve(self);
+    else wsqi_duty_end(pool);
+    return self != NULL ? WSQ_OK : running ? WSQ_ERR_INVALID : WSQ_ERR_CLOSED;
+}
+
+WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
+    if (pool == NULL || !pool->config.lend_only || worker >= pool->workers) return;
+    if (wsqi_forked(pool)) return;
+    wsqi_worker *self = wsqi_block(pool, worker);
+    uint32_t lease = wsqi_load_hint(&self->lease);
+    /* Relaxed: this is only a request. Failure: the thread was dismissed before, or has left; the
+     * next thread that takes its block must not get the request. */
+    if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
+        wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
+        wsqi_unpark(&self->parker);
 }
 
 /* ==========================================================================
@@ -10722,21 +10784,6 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     return WSQ_OK;
 }
 
-WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
-    while (self != NULL && self != block) self = self->outer;
-    return self != NULL && ctx >= self->frame.floor;
-}
-
-WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
-
-WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_number(wsqi_worker_of(ctx)); }
-
-WSQ_API int wsq_worker_self(void) {
-    wsqi_worker *self = wsqi_self_get();
-    return self != NULL ? (int)wsqi_number(self) : -1;
-}
-
 /* ==========================================================================
  * >>parallel: loops and reductions
  * Purpose:   a loop that costs as much as a plain loop, until an idle worker wants half of it.
@@ -11971,48 +12018,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
     if (result == WSQ_OK || result == WSQ_ERR_FORKED) wsqi_pool_free(pool);
 }
 
-WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT("wsq_pool_run_one needs a caller_runs pool" && pool && pool->config.caller_runs);
-    if (pool == NULL || wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool))
-        return false;
-    bool ran = wsqi_pump(pool);
-    /* A timer or an event in that call may have queued a task for another worker. */
-    while (!ran && wsqi_inbox_calls(wsqi_block(pool, 0))) ran = wsqi_pump(pool);
-    wsqi_pump_leave(pool);
-    return ran;
-}
-
-/* ---- lent threads ---- */
-
-WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
-    if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    wsqi_duty_begin(pool);
-    /* Relaxed: after the full barrier (P4) in wsqi_duty_begin, either this thread sees the pool
-     * stop, or the shutdown waits until this thread goes off duty. */
-    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
-    wsqi_worker *self = NULL;
-    for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
-        if (wsqi_lease_take(wsqi_block(pool, i))) self = wsqi_block(pool, i);
-    if (self != NULL) wsqi_serve(self);
-    else wsqi_duty_end(pool);
-    return self != NULL ? WSQ_OK : running ? WSQ_ERR_INVALID : WSQ_ERR_CLOSED;
-}
-
-WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
-    if (pool == NULL || !pool->config.lend_only || worker >= pool->workers) return;
-    if (wsqi_forked(pool)) return;
-    wsqi_worker *self = wsqi_block(pool, worker);
-    uint32_t lease = wsqi_load_hint(&self->lease);
-    /* Relaxed: this is only a request. Failure: the thread was dismissed before, or has left; the
-     * next thread that takes its block must not get the request. */
-    if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
-        wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
-        wsqi_unpark(&self->parker);
-}
-
-/* ---- count ---- */
+/* ---- settings and counts ---- */
 
 WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns) {
     if (!pool->config.caller_runs) wsqi_store_hint(&pool->spin.ns, spin_ns);
