@@ -1,39 +1,41 @@
 /* wsq_io.h - tasks that wait for descriptors. One file to copy, beside wsq.h.
  *
  * Include it after wsq.h, in C11 with POSIX (-D_GNU_SOURCE), or C++11. It is a wsq_driver: an idle
- * thread of the pool waits for the descriptors, on epoll (Linux), kqueue (BSDs, macOS), WSAPoll
- * (Windows, link with -lws2_32) or poll (any POSIX), and wakes the tasks. (WSQ_IO_POLL,
- * WSQ_IO_KQUEUE: this one.)
+ * thread of the pool waits for the descriptors and wakes the tasks. It uses epoll (Linux), kqueue
+ * (BSDs, macOS), WSAPoll (Windows; link with -lws2_32) or poll (any POSIX). Define WSQ_IO_POLL or
+ * WSQ_IO_KQUEUE to choose.
  *
  *     if (wsq_io_init(&io, &driver) != 0) ...                   errno says why
  *     wsq_pool_create(&pool, &(wsq_config){.driver = &driver});
  *     wsq_io_unblock(fd); wsq_io_add(&io, fd);                  once for each descriptor
  *
- * READINESS, with a time-out if you like (a zeroed wsq_io_limit in the task's struct). In the task:
+ * READINESS. A task tries, and waits if it cannot go on. It may have a time-out: a zeroed
+ * wsq_io_limit in the task's struct. In the task:
  *
  *     while ((n = read(fd, buffer, size)) < 0 && errno == EAGAIN) {
  *         if (wsq_io_late(&self->limit, pool, task, 2000000000)) ...        2 s are over
  *         if (wsq_io_wait(&io, fd, WSQ_IO_READ, task)) return WSQ_PENDING;
- *     }                                           else something came just now: read again
- *     wsq_io_renew(&self->limit);                 something came; wsq_io_reset: about to end
+ *     }                                           else there is something to read: read again
+ *     wsq_io_renew(&self->limit);                 data came: the next wait has 2 s again
  *
- * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, or if the
- * last read from a socket since a wait was short, which saves a call (echo.c); not before.
- * One task at a time waits for a descriptor. Before a task closes it, or frees itself, it calls
- * wsq_io_cancel, and wsq_io_reset if it has a time-out. wsq_io_fini comes after wsq_pool_destroy.
+ * A task may be woken for nothing, so it tries again. It calls wsq_io_wait only after EAGAIN, or
+ * after a short read from a socket, which saves a call (echo.c). Only one task at a time may wait
+ * for a descriptor. Before a task closes the descriptor or frees itself, it calls wsq_io_cancel,
+ * and wsq_io_reset if it has a time-out. Call wsq_io_fini after wsq_pool_destroy.
  *
- * COMPLETIONS. Or a task starts an operation; until it is woken, operation and buffer must stay:
+ * COMPLETIONS. A task can also start an operation. The operation and its buffer must stay until the
+ * operation is over:
  *
  *     wsq_io_read(&self->op, fd, self->buffer, sizeof self->buffer, -1);    once
  *     if (!wsq_io_ended(&io, &self->op, task)) return WSQ_PENDING;          in each run
  *     n = self->op.result;                        bytes, or a descriptor; negative: -errno
  *
- * With WSQ_IO_URING defined, where liburing is installed (link with -luring), the kernel carries
- * the operation out (io_uring), for files, too. Elsewhere, and if the kernel refuses a ring, the
- * task itself does, when the descriptor is ready; then files block. wsq_io_adopt instead of
- * wsq_io_add makes a descriptor fit for either. All threads share one ring, in which the kernel
- * runs one submission after the other. If a task is cancelled, an operation that is under way stays
- * until wsq_io_fini: its cleanup frees neither operation nor buffer while wsq_io_busy is true. */
+ * If WSQ_IO_URING is defined and liburing is installed (link with -luring), the kernel carries out
+ * the operation (io_uring), also for files. Otherwise, or if the kernel refuses a ring, the task
+ * does so itself when the descriptor is ready; then operations on files block. wsq_io_adopt, in
+ * place of wsq_io_add, prepares a descriptor for both. All threads share one ring; the kernel runs
+ * its submissions one after the other. If a task is cancelled, its operation may go on until
+ * wsq_io_fini: the cleanup must not free operation or buffer while wsq_io_busy is true. */
 #ifndef WSQ_IO_H
 #define WSQ_IO_H
 
@@ -89,18 +91,18 @@ typedef _Atomic(uintptr_t) wsq_io_word;
 
 enum { WSQ_IO_READ = 1, WSQ_IO_WRITE = 2 };
 
-/* Descriptors are numbers below WSQ_IO_CHUNK * WSQ_IO_CHUNKS; events of one look, at most. */
+/* A descriptor is less than WSQ_IO_CHUNK * WSQ_IO_CHUNKS. EVENTS: the most events of one wait. */
 enum { WSQ_IO_CHUNK = 1024, WSQ_IO_CHUNKS = 1024, WSQ_IO_EVENTS = 256 };
 
-/* What a descriptor's word says: 0: nothing; WSQ_IO_READY: it may be ready, and nobody knows yet;
- * else the task that waits, and + WSQ_IO_WAKING while dispatch wakes it. */
+/* The word of a descriptor: 0; or WSQ_IO_READY: perhaps ready, and no task has tried since; or the
+ * task that waits, + WSQ_IO_WAKING while dispatch wakes it. */
 #define WSQ_IO_READY ((uintptr_t)1)
 #define WSQ_IO_WAKING ((uintptr_t)1)
 
 typedef struct wsq_io_slot {
     wsq_io_word word;
-    wsq_io_word what; /* an operation: it shall stop; a descriptor: what it waits for (poll), or
-                       * the other end has closed, so the next wait to read shall return */
+    wsq_io_word what; /* of an operation: 1: stop it. Of a descriptor: with poll, what a task waits
+                       * for; else 1: the other end has closed, so the next wait to read returns */
 } wsq_io_slot;
 
 enum { WSQ_IO_OP_READ, WSQ_IO_OP_WRITE, WSQ_IO_OP_SEND, WSQ_IO_OP_ACCEPT };
@@ -108,28 +110,28 @@ enum { WSQ_IO_NEW, WSQ_IO_IN_RING, WSQ_IO_BY_TASK, WSQ_IO_OVER };
 
 /* An operation. wsq_io_read, _write, _send or _accept sets it up. */
 typedef struct wsq_io_op {
-    int64_t result; /* once wsq_io_ended has returned true: see above */
-    int64_t offset; /* in a file; -1: the current one */
+    int64_t result; /* bytes, a descriptor or -errno, when wsq_io_ended has returned true */
+    int64_t offset; /* in a file; -1: the file's current position */
     void *buffer;
     size_t size;
     wsq_io_fd fd;
-    int kind, stage;        /* the task writes: WSQ_IO_OP_*, WSQ_IO_NEW to WSQ_IO_OVER */
+    int kind, stage;        /* WSQ_IO_OP_*; WSQ_IO_NEW to WSQ_IO_OVER. The task writes both */
     wsq_io_slot slot;       /* word: the task, while the ring has the operation */
-    struct wsq_io_op *next; /* between wait and dispatch */
+    struct wsq_io_op *next; /* in the list `ended` */
 } wsq_io_op;
 
-/* A time-out of a task; zeroed: none. */
+/* The time-out of a task. All zero: none is running. */
 typedef struct wsq_io_limit {
     wsq_timer timer;
-    uint64_t until; /* ns of wsq_io_clock; 0: the next wsq_io_late begins it */
-    uint64_t fires; /* when the timer does, perhaps earlier; 0: it is not set */
+    uint64_t until; /* ns of wsq_io_clock; 0: the next wsq_io_late sets it */
+    uint64_t fires; /* when the timer fires, perhaps before `until`; 0: the timer is not set */
 } wsq_io_limit;
 
 typedef struct wsq_io {
-    wsq_io_word chunks[WSQ_IO_CHUNKS]; /* of slots, by descriptor / WSQ_IO_CHUNK */
-    int count;                         /* of `ready` */
-    wsq_io_fd ready[WSQ_IO_EVENTS];    /* between wait and dispatch: descriptors */
-    wsq_io_op *ended;                  /* ... and operations */
+    wsq_io_word chunks[WSQ_IO_CHUNKS]; /* arrays of slots; the index is fd / WSQ_IO_CHUNK */
+    int count;                         /* how many descriptors are in `ready` */
+    wsq_io_fd ready[WSQ_IO_EVENTS];    /* from `wait` to `dispatch`: descriptors with events */
+    wsq_io_op *ended;                  /* and operations that are over */
 #if defined(WSQ_IO_EPOLL)
     int queue, poke; /* an epoll, and an eventfd in it */
     struct epoll_event events[WSQ_IO_EVENTS];
@@ -138,16 +140,16 @@ typedef struct wsq_io {
     struct kevent events[WSQ_IO_EVENTS];
 #else
     wsq_io_fd pair[2]; /* interrupts go from the second to the first */
-    wsq_io_word most;  /* descriptors that wait are numbers below this */
-    wsq_io_word waits; /* a thread is in poll, or about to be */
+    wsq_io_word most;  /* all registered descriptors are less than this */
+    wsq_io_word waits; /* 1: a thread is in poll, or about to call it */
     struct pollfd *all;
     size_t capacity;
 #endif
 #if defined(WSQ_IO_RING)
     struct io_uring ring;  /* its descriptor is in the epoll */
-    pthread_mutex_t lock;  /* held while something is submitted; the next two are under it */
-    bool has_ring, closes; /* closes: what is cancelled stays so */
-    size_t flying;         /* operations that the kernel has */
+    pthread_mutex_t lock;  /* guards the ring, `closes` and `flying` */
+    bool has_ring, closes; /* closes: cancelled operations are not submitted again */
+    size_t flying;         /* how many operations the kernel has */
 #endif
 } wsq_io;
 
@@ -157,7 +159,7 @@ static inline void wsq_io_yield(void) { SwitchToThread(); }
 static inline void wsq_io_close(wsq_io_fd fd) { closesocket(fd); }
 static inline uint64_t wsq_io_clock(void) { return (uint64_t)GetTickCount64() * 1000000u; }
 
-static inline int wsq_io_unblock(wsq_io_fd fd) { /* as below */
+static inline int wsq_io_unblock(wsq_io_fd fd) { /* see below */
     u_long on = 1;
     return ioctlsocket(fd, (long)FIONBIO, &on) == 0 ? 0 : -1;
 }
@@ -177,22 +179,22 @@ static inline struct timespec wsq_io_time(uint64_t ns) {
     return time;
 }
 
-static inline uint64_t wsq_io_clock(void) { /* ns, of a clock that nobody sets */
+static inline uint64_t wsq_io_clock(void) { /* ns */
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* From here on the descriptor does not block. -1: errno says why. */
+/* Makes the descriptor non-blocking. -1: errno says why. */
 static inline int wsq_io_unblock(wsq_io_fd fd) {
     int flags = fcntl(fd, F_GETFL, 0);
     return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 #endif
 
-/* NULL: the number is too large, or there is no memory. */
+/* Returns the slot. NULL: the descriptor is negative or too large, or there is no memory. */
 static wsq_io_slot *wsq_io_at(wsq_io *self, wsq_io_fd fd, bool make) {
-    if ((size_t)fd >= (size_t)WSQ_IO_CHUNK * WSQ_IO_CHUNKS) return NULL; /* negative: as well */
+    if ((size_t)fd >= (size_t)WSQ_IO_CHUNK * WSQ_IO_CHUNKS) return NULL;
     wsq_io_word *place = &self->chunks[(size_t)fd / WSQ_IO_CHUNK];
     uintptr_t chunk = atomic_load(place), fresh;
     if (chunk == 0 && make) {
@@ -206,13 +208,13 @@ static wsq_io_slot *wsq_io_at(wsq_io *self, wsq_io_fd fd, bool make) {
 /* ---- dispatch: the same for all systems ---- */
 static void wsq_io_ready(wsq_io_slot *slot) {
     uintptr_t word = atomic_load(&slot->word), next;
-    do { /* nobody waits: the next to wait shall try again first */
+    do { /* if no task waits, the next wsq_io_wait returns false */
         if (word == WSQ_IO_READY) return;
         next = word == 0 ? WSQ_IO_READY : word + WSQ_IO_WAKING;
     } while (!atomic_compare_exchange_weak(&slot->word, &word, next));
     if (word == 0) return;
     wsq_wake((wsq_task *)word);
-    /* It may wait again by now; else wsq_io_cancel, or wsq_io_ended, may go on. */
+    /* The task may already wait again. If not, this lets wsq_io_cancel or wsq_io_ended go on. */
     atomic_compare_exchange_strong(&slot->word, &next, (uintptr_t)0);
 }
 
@@ -225,7 +227,7 @@ static void wsq_io_dispatch(wsq_pool *pool, void *user) {
     }
     self->count = 0;
     for (wsq_io_op *op = self->ended, *next; op != NULL; op = next) {
-        next = op->next; /* the operation may be gone when its task is awake */
+        next = op->next; /* the woken task may free the operation */
         wsq_io_ready(&op->slot);
     }
     self->ended = NULL;
@@ -235,11 +237,11 @@ static void wsq_io_dispatch(wsq_pool *pool, void *user) {
 #define wsq_io_asked(self) ((void)0)
 #define wsq_io_prepare(slot, kind) \
     ((kind) == WSQ_IO_WRITE || !atomic_exchange(&(slot)->what, (uintptr_t)0))
-/* In `wait`. Closed: perhaps with the last bytes, and then there is no other event to tell that. */
+/* Notes an event, in `wait`. closed: the other end has closed. No other event will say so. */
 static void wsq_io_came(wsq_io *self, int fd, bool closed) {
     wsq_io_slot *slot = closed ? wsq_io_at(self, fd, false) : NULL;
     if (slot != NULL) atomic_store(&slot->what, (uintptr_t)1);
-    if (self->count < WSQ_IO_EVENTS) self->ready[self->count++] = fd; /* else the pool is over */
+    if (self->count < WSQ_IO_EVENTS) self->ready[self->count++] = fd; /* full: the pool is over */
 }
 #endif
 
@@ -261,19 +263,19 @@ static int wsq_io_watch(wsq_io *self, int fd, uint32_t events, int tag) {
 static void wsq_io_interrupt(void *user);
 static void wsq_io_ring_open(wsq_io *self) {
     pthread_mutex_init(&self->lock, NULL);
-    if (io_uring_queue_init(WSQ_IO_EVENTS, &self->ring, 0) != 0) return; /* refused: do without */
+    if (io_uring_queue_init(WSQ_IO_EVENTS, &self->ring, 0) != 0) return; /* works without a ring */
     self->has_ring = wsq_io_watch(self, self->ring.ring_fd, EPOLLIN, -1) == 0;
     if (!self->has_ring) io_uring_queue_exit(&self->ring);
 }
 
-/* Under the lock. NULL: there is no room. */
+/* The caller holds the lock. NULL: the ring is full. */
 static struct io_uring_sqe *wsq_io_entry(wsq_io *self) {
     struct io_uring_sqe *entry = io_uring_get_sqe(&self->ring);
     if (entry != NULL || io_uring_submit(&self->ring) <= 0) return entry;
     return io_uring_get_sqe(&self->ring);
 }
 
-/* Under the lock. False: there is no room. */
+/* The caller holds the lock. False: the ring is full. */
 static bool wsq_io_enqueue(wsq_io *self, wsq_io_op *op) {
     static const unsigned char codes[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_SEND,
                                           IORING_OP_ACCEPT};
@@ -287,14 +289,14 @@ static bool wsq_io_enqueue(wsq_io *self, wsq_io_op *op) {
     return true;
 }
 
-/* False: the task itself has to carry the operation out. */
+/* Gives the operation to the kernel. False: the task must carry it out itself. */
 static bool wsq_io_submit(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     if (!self->has_ring) return false;
     pthread_mutex_lock(&self->lock);
     atomic_store(&op->slot.word, (uintptr_t)task);
     bool has = wsq_io_enqueue(self, op);
     self->flying += has;
-    if (has && io_uring_submit(&self->ring) <= 0) wsq_io_interrupt(self); /* the next wait does */
+    if (has && io_uring_submit(&self->ring) <= 0) wsq_io_interrupt(self); /* wsq_io_reap submits */
     pthread_mutex_unlock(&self->lock);
     return has;
 }
@@ -310,8 +312,8 @@ static void wsq_io_revoke(wsq_io *self, wsq_io_op *op) {
     pthread_mutex_unlock(&self->lock);
 }
 
-/* The thread that waits: moves completions to `ended`, and submits what could not be submitted.
- * False: that is still so. */
+/* The thread in `wait` moves completed operations to `ended`, and submits what could not be
+ * submitted before. False: it still cannot be. */
 static bool wsq_io_reap(wsq_io *self) {
     struct io_uring_cqe *one;
     unsigned head, count = 0;
@@ -322,7 +324,8 @@ static bool wsq_io_reap(wsq_io *self) {
         count++;
         if (op == NULL) continue;
         op->result = one->res;
-        /* Cancelled, and nobody asked for that: the thread that began it has ended. */
+        /* The kernel cancels an operation if the thread that submitted it has ended. Then this
+         * submits the operation again. */
         if (one->res == -ECANCELED && !self->closes && atomic_load(&op->slot.what) == 0) {
             if (wsq_io_enqueue(self, op)) continue;
             op->result = -EAGAIN;
@@ -337,7 +340,7 @@ static bool wsq_io_reap(wsq_io *self) {
     return good;
 }
 
-/* The kernel must not write into buffers after this. (Linux before 5.19 cannot cancel all.) */
+/* After this the kernel does not write into buffers. (Linux before 5.19 cannot cancel all.) */
 static void wsq_io_ring_shut(wsq_io *self) {
     struct io_uring_sqe *entry = self->has_ring && self->flying != 0 ? wsq_io_entry(self) : NULL;
     if (entry != NULL) {
@@ -367,13 +370,13 @@ static int wsq_io_open(wsq_io *self) {
     self->poke = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (self->queue < 0 || self->poke < 0) return -1;
     wsq_io_ring_open(self);
-    /* Edges: each write to the eventfd is one, and it is never read. */
+    /* Edge-triggered: each write to the eventfd is an event, so no thread needs to read it. */
     return wsq_io_watch(self, self->poke, (uint32_t)EPOLLIN | (uint32_t)EPOLLET, -1);
 }
 
 static void wsq_io_shut(wsq_io *self) {
     wsq_io_ring_shut(self);
-    close(self->queue), close(self->poke); /* -1: nothing happens */
+    close(self->queue), close(self->poke); /* (-1 does no harm) */
 }
 
 static int wsq_io_register(wsq_io *self, int fd) {
@@ -385,7 +388,7 @@ static int wsq_io_sleep(wsq_io *self, uint64_t timeout_ns) {
     if (timeout_ns != 0 && timeout_ns != WSQ_FOREVER) {
         struct timespec time = wsq_io_time(timeout_ns);
         int n = epoll_pwait2(self->queue, self->events, WSQ_IO_EVENTS, &time, NULL);
-        if (n >= 0 || errno == EINTR) return n; /* else the kernel lacks it, or refuses it */
+        if (n >= 0 || errno == EINTR) return n; /* else the kernel does not have this call */
     }
 #endif
     return epoll_wait(self->queue, self->events, WSQ_IO_EVENTS, wsq_io_ms(timeout_ns));
@@ -404,7 +407,7 @@ static bool wsq_io_look(uint64_t timeout_ns, void *user) {
 
 static void wsq_io_interrupt(void *user) {
     uint64_t one = 1;
-    if (write(((wsq_io *)user)->poke, &one, sizeof one) < 0) return; /* full: it is readable */
+    if (write(((wsq_io *)user)->poke, &one, sizeof one) < 0) return; /* full: readable anyway */
 }
 
 /* ---- kqueue ---- */
@@ -444,11 +447,11 @@ static void wsq_io_interrupt(void *user) {
     (void)kevent(((wsq_io *)user)->queue, &event, 1, NULL, 0, NULL);
 }
 
-/* ---- poll, WSAPoll: asks for all descriptors for which a task waits; for few of them ---- */
+/* ---- poll, WSAPoll: for few descriptors, because each wait lists all that tasks wait for ---- */
 #else
 #if defined(_WIN32)
 #define wsq_io_poll(all, count, ms) WSAPoll(all, (ULONG)(count), ms)
-/* A socket that sends to itself. Errors: WSAGetLastError says why. */
+/* Makes two connected sockets on this machine. Not 0: WSAGetLastError says why. */
 static int wsq_io_pair(wsq_io_fd *pair) {
     WSADATA data;
     struct sockaddr_in me;
@@ -480,7 +483,7 @@ static void wsq_io_shut(wsq_io *self) {
 }
 
 static void wsq_io_interrupt(void *user) {
-    if (send(((wsq_io *)user)->pair[1], "", 1, 0) < 0) return; /* full: it is readable */
+    if (send(((wsq_io *)user)->pair[1], "", 1, 0) < 0) return; /* full: it is readable anyway */
 }
 
 static int wsq_io_register(wsq_io *self, wsq_io_fd fd) {
@@ -489,18 +492,17 @@ static int wsq_io_register(wsq_io *self, wsq_io_fd fd) {
     return 0;
 }
 
-/* The thread in poll does not know the descriptor yet. */
+/* A task waits for a descriptor that the thread in poll does not know of. */
 #define wsq_io_asked(self) (atomic_load(&(self)->waits) != 0 ? wsq_io_interrupt(self) : (void)0)
 #define wsq_io_prepare(slot, kind) (atomic_store(&(slot)->what, (uintptr_t)(kind)), true)
 
 static void wsq_io_ask(wsq_io *self, size_t place, wsq_io_fd fd, uintptr_t what) {
-    self->all[place].fd = fd;
-    self->all[place].events =
-        (short)((what & WSQ_IO_READ ? POLLIN : 0) | (what & WSQ_IO_WRITE ? POLLOUT : 0));
-    self->all[place].revents = 0;
+    const int events = (what & WSQ_IO_READ ? POLLIN : 0) | (what & WSQ_IO_WRITE ? POLLOUT : 0);
+    const struct pollfd one = {fd, (short)events, 0};
+    self->all[place] = one;
 }
 
-/* The descriptors to ask for; 0: no memory. */
+/* Lists the descriptors for which tasks wait. Returns how many there are; 0: no memory. */
 static size_t wsq_io_collect(wsq_io *self) {
     size_t most = atomic_load(&self->most), count = 1;
     if (self->capacity < most + 1) {
@@ -521,8 +523,8 @@ static size_t wsq_io_collect(wsq_io *self) {
 static bool wsq_io_look(uint64_t timeout_ns, void *user) {
     wsq_io *self = (wsq_io *)user;
     char bytes[64];
-    atomic_store(&self->waits, (uintptr_t)1); /* before it collects: else a later one is not */
-    size_t count = wsq_io_collect(self);      /* asked for */
+    atomic_store(&self->waits, (uintptr_t)1); /* from here on a new wait interrupts this thread */
+    size_t count = wsq_io_collect(self);
     int n = count != 0 ? wsq_io_poll(self->all, count, wsq_io_ms(timeout_ns)) : 0;
     atomic_store(&self->waits, (uintptr_t)0);
     if (n > 0 && self->all[0].revents != 0)
@@ -546,13 +548,13 @@ static inline int wsq_io_init(wsq_io *self, wsq_driver *driver) {
     return *driver = mine, 0;
 }
 
-/* After wsq_pool_destroy. Operations that are still under way are cancelled. */
+/* Call this after wsq_pool_destroy. It cancels operations that are still under way. */
 static inline void wsq_io_fini(wsq_io *self) {
     wsq_io_shut(self);
     for (int i = 0; i < WSQ_IO_CHUNKS; i++) free((void *)atomic_load(&self->chunks[i]));
 }
 
-/* Any thread, once for each descriptor, which must not block. -1: errno says why. */
+/* Any thread, once for each descriptor, which must be non-blocking. -1: errno says why. */
 static inline int wsq_io_add(wsq_io *self, wsq_io_fd fd) {
     wsq_io_slot *slot = wsq_io_at(self, fd, true);
     if (slot == NULL) return errno = ENOMEM, -1;
@@ -560,8 +562,8 @@ static inline int wsq_io_add(wsq_io *self, wsq_io_fd fd) {
     return wsq_io_register(self, fd);
 }
 
-/* In the task, after EAGAIN or a short read. True: it returns WSQ_PENDING, and is woken when the
- * descriptor is ready, or for nothing. False: something has happened since; try again. */
+/* The task calls this after EAGAIN or a short read. True: the task must return WSQ_PENDING. It is
+ * woken when the descriptor is ready, or for nothing. False: there was an event; try again. */
 static inline bool wsq_io_wait(wsq_io *self, wsq_io_fd fd, unsigned what, wsq_task *task) {
     wsq_io_slot *slot = wsq_io_at(self, fd, false);
     uintptr_t word = atomic_load(&slot->word), next;
@@ -572,14 +574,14 @@ static inline bool wsq_io_wait(wsq_io *self, wsq_io_fd fd, unsigned what, wsq_ta
     return next != 0;
 }
 
-/* Any thread. When it returns, no task is woken for the descriptor any more. True: a task was
- * waiting, and has not been woken for it. */
+/* Any thread. When this returns, no task is woken for the descriptor any more. True: a task was
+ * waiting for it, and has not been woken. */
 static inline bool wsq_io_cancel(wsq_io *self, wsq_io_fd fd) {
     wsq_io_slot *slot = wsq_io_at(self, fd, false);
     uintptr_t word = slot != NULL ? atomic_load(&slot->word) : 0;
     while (word > WSQ_IO_READY) {
         if ((word & WSQ_IO_WAKING) != 0) {
-            wsq_io_yield(); /* dispatch is about to have woken it */
+            wsq_io_yield(); /* until dispatch has woken the task */
             word = atomic_load(&slot->word);
         } else if (atomic_compare_exchange_weak(&slot->word, &word, (uintptr_t)0)) {
             return true;
@@ -588,24 +590,24 @@ static inline bool wsq_io_cancel(wsq_io *self, wsq_io_fd fd) {
     return false;
 }
 
-/* In the task, or when nothing wakes it: the time does not run any more, and its memory may go. */
+/* Stops the time-out, in its task, or when nothing else wakes the task. Then its memory may go. */
 static inline void wsq_io_reset(wsq_io_limit *limit) {
     if (limit->fires != 0) wsq_timer_cancel(&limit->timer);
     limit->until = limit->fires = 0;
 }
 
-/* In the task: the time begins anew. The timer stays, and may wake the task for nothing. */
+/* In the task: the time-out begins anew. The timer stays, and may wake the task for nothing. */
 static inline void wsq_io_renew(wsq_io_limit *limit) { limit->until = 0; }
 
-/* In the task: has this much time passed since the first call? False: not yet, and the task will
- * be woken when it has. After true the time begins anew. */
+/* In the task: has this time passed since the first call? False: no, and the task will be woken
+ * when it has. After true, the time-out begins anew. */
 static inline bool wsq_io_late(wsq_io_limit *limit, wsq_pool *pool, wsq_task *task,
                                uint64_t timeout_ns) {
     uint64_t now = wsq_io_clock();
     if (limit->until == 0)
         limit->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
     if (now >= limit->until) return wsq_io_reset(limit), true;
-    /* A timer that fires sooner stays, unless it may have fired: Windows' clock lags by 16 ms. */
+    /* A timer that fires sooner stays, unless it may have fired. (Windows' clock lags by 16 ms.) */
     if (limit->fires > limit->until || limit->fires <= now + 20000000) {
         limit->fires = limit->until;
         wsq_timer_set(pool, &limit->timer, task, limit->until - now);
@@ -616,17 +618,15 @@ static inline bool wsq_io_late(wsq_io_limit *limit, wsq_pool *pool, wsq_task *ta
 /* ---- operations ---- */
 static inline void wsq_io_set_up(wsq_io_op *op, int kind, wsq_io_fd fd, const void *buffer,
                                  size_t size, int64_t offset) {
-    op->kind = kind;
-    op->fd = fd;
-    op->buffer = (void *)(uintptr_t)buffer;
-    op->size = size;
-    op->offset = offset;
-    op->stage = WSQ_IO_NEW;
+    op->kind = kind, op->stage = WSQ_IO_NEW;
+    op->fd = fd, op->offset = offset;
+    op->buffer = (void *)(uintptr_t)buffer, op->size = size;
     atomic_store(&op->slot.word, (uintptr_t)0);
     atomic_store(&op->slot.what, (uintptr_t)0);
 }
 
-/* When it is new or over; wsq_io_ended begins it. Offset: in a file; -1: where the file stands. */
+/* These set up an operation that is new or over; wsq_io_ended begins it. at: the offset in a file;
+ * -1: the file's current position. */
 static inline void wsq_io_read(wsq_io_op *op, wsq_io_fd fd, void *to, size_t size, int64_t at) {
     wsq_io_set_up(op, WSQ_IO_OP_READ, fd, to, size, at);
 }
@@ -641,7 +641,7 @@ static inline void wsq_io_accept(wsq_io_op *op, wsq_io_fd fd) {
     wsq_io_set_up(op, WSQ_IO_OP_ACCEPT, fd, NULL, 0, 0);
 }
 
-/* The task itself carries the operation out. */
+/* The task carries out the operation itself. */
 static inline int64_t wsq_io_try(const wsq_io_op *op) {
 #if defined(_WIN32) /* sockets only */
     int size = op->size < INT32_MAX ? (int)op->size : INT32_MAX;
@@ -667,8 +667,8 @@ static inline int64_t wsq_io_try(const wsq_io_op *op) {
 #endif
 }
 
-/* In the task, in each run: begins a new operation. False: it is under way; the task returns
- * WSQ_PENDING, and is woken when it is over, or for nothing. True: op->result is there. */
+/* The task calls this in each run. It begins a new operation. False: the operation is under way,
+ * and the task must return WSQ_PENDING. It is woken at the end, or for nothing. True: it is over. */
 static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     const bool sends = op->kind == WSQ_IO_OP_SEND || op->kind == WSQ_IO_OP_WRITE;
     uintptr_t word;
@@ -677,7 +677,7 @@ static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     if (op->stage == WSQ_IO_IN_RING) {
         while (((word = atomic_load(&op->slot.word)) & WSQ_IO_WAKING) != 0) wsq_io_yield();
         if (word != 0) return false;
-        /* A descriptor that does not block, or a full ring. */
+        /* -EAGAIN: the descriptor is non-blocking, or the ring was full. */
         op->stage = op->result == -EAGAIN ? WSQ_IO_BY_TASK : WSQ_IO_OVER;
     }
     while (op->stage == WSQ_IO_BY_TASK) {
@@ -691,8 +691,8 @@ static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     return true;
 }
 
-/* In the task: the operation shall end early. Go on to call wsq_io_ended: op->result is -ECANCELED,
- * or what the operation has done by then. */
+/* The task asks the operation to end early. It must go on to call wsq_io_ended. Then op->result is
+ * -ECANCELED, or what the operation did before. */
 static inline void wsq_io_stop(wsq_io *self, wsq_io_op *op) {
     atomic_store(&op->slot.what, (uintptr_t)1);
     if (op->stage == WSQ_IO_NEW) op->result = -ECANCELED, op->stage = WSQ_IO_OVER;
@@ -700,15 +700,15 @@ static inline void wsq_io_stop(wsq_io *self, wsq_io_op *op) {
     if (op->stage == WSQ_IO_BY_TASK) wsq_io_cancel(self, op->fd);
 }
 
-/* In the task or its cleanup: has the kernel the operation? Then it must stay, with its buffer. */
+/* In the task or its cleanup: does the kernel have the operation? Then it must stay. */
 static inline bool wsq_io_busy(const wsq_io_op *op) {
-    uintptr_t word = 0;
-    while (op->stage == WSQ_IO_IN_RING && ((word = atomic_load(&op->slot.word)) & WSQ_IO_WAKING) != 0)
-        wsq_io_yield(); /* dispatch is about to have woken the task */
+    uintptr_t word;
+    if (op->stage != WSQ_IO_IN_RING) return false;
+    while (((word = atomic_load(&op->slot.word)) & WSQ_IO_WAKING) != 0) wsq_io_yield();
     return word != 0;
 }
 
-/* Instead of wsq_io_unblock and wsq_io_add: with a ring the descriptor stays as it is. */
+/* In place of wsq_io_unblock and wsq_io_add. If there is a ring, this changes nothing. */
 static inline int wsq_io_adopt(wsq_io *self, wsq_io_fd fd) {
 #if defined(WSQ_IO_RING)
     if (self->has_ring) return 0;
