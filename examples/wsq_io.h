@@ -668,7 +668,7 @@ static inline int64_t wsq_io_try(const wsq_io_op *op) {
 }
 
 /* The task calls this in each run. It begins a new operation. False: the operation is under way,
- * and the task must return WSQ_PENDING. It is woken at the end, or for nothing. True: it is over. */
+ * and the task must return WSQ_PENDING. It is woken when the operation is over, or for nothing. */
 static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     const bool sends = op->kind == WSQ_IO_OP_SEND || op->kind == WSQ_IO_OP_WRITE;
     uintptr_t word;
