@@ -5262,7 +5262,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *            wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
  *   nobody:  wsqi_group_down and wsq_group_then: the tasks still wait, for a group
  *            wsqi_cancel_lane: the tasks are cancelled
- *            wsqi_take_turn: it moves tasks of the pool's only worker, which has the only permit
+ *            wsqi_take_turn, wsqi_take_own: they move tasks of the pool's only worker, which has
+ *              the only permit
  *   sometimes: no notify is necessary, and none comes from
  *            wsqi_notify_pushed, if an older task lies in the queue: its push has notified
  *            wsqi_requeue, for a task that the worker runs next
@@ -5381,7 +5382,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool freed);
+static void wsqi_permit_offer(wsq_pool *pool, uint64_t s);
 static void wsqi_thread_want(wsq_pool *pool);
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
@@ -6075,7 +6076,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsqi_self_set(self); /* woken tasks go to the owner's queue, also in a caller_runs pool */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
-        self->order = order;
+        if (!self->permit) self->order = order; /* else wsqi_order_keep may have changed it */
         self->wake_slot = wake_slot;
     }
     uint32_t heard = self->driving == WSQI_DRIVING_EVENTS ? WSQI_HEARD : 0;
@@ -6533,6 +6534,17 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     /* Searchers may have missed the moved tasks. If the owner searches, it notifies later. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
+}
+
+/* Takes a task of the worker's own after a timer, an event or the end of a group, which may have
+ * queued tasks. If the ring has overflowed then, the oldest task is in the global queue. */
+static wsq_task *wsqi_take_own(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    if (self->turn.spilled) {
+        wsqi_order_keep(self);
+        task = wsqi_take_global(self, NULL);
+    }
+    return task != NULL ? task : wsqi_take_local(self);
 }
 
 /* The owner takes the next task of a WSQ_HIGH or WSQ_LOW lane or of its inbox, to run it now. It
@@ -8438,6 +8450,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
  * this worker's processor. So this worker leaves jobs to the guests. No job is missed: the last
  * searcher, and each join, looks once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
+    if (self->pool->config.caller_runs) return true; /* no permit is ever free there */
     if (wsqi_spares_made(self->pool) == 0) return true; /* mostly, so S is not read in each pass */
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_free_permits(s) + wsqi_searching(s) >= wsqi_guests_at_work(s) + self->searching;
@@ -8492,6 +8505,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned circles = ordered ? WSQI_DISTANCES : 1;
     unsigned most = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
+    if (pool->config.caller_runs) most = count; /* there a search has only one round */
     uint64_t asleep = 0;
     for (unsigned distance = 0; distance < circles && *task == NULL; distance++) {
         unsigned visits = most;
@@ -8625,9 +8639,9 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     bool low = false;
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
-    if (self->turn.spilled) wsqi_order_keep(self);
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (pool->config.driver != NULL) (void)wsqi_drive(self);
+    if (self->turn.spilled) wsqi_order_keep(self);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         low = (task = wsqi_take_special(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
@@ -8673,7 +8687,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
         return false;
     (void)wsqi_timers_fire(self->pool, 0);
     if (self->pool->config.driver != NULL) (void)wsqi_drive(self);
-    *task = wsqi_take_local(self);
+    *task = wsqi_take_own(self);
     if (now < *watch) return true;
     *watch = now + WSQI_WATCH_NS;
     wsqi_slots_mark(self);
@@ -8739,10 +8753,10 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->search.drove = false;
     if (wsqi_steal_lead(self, task)) return true;
     if (first && *task == NULL && wsqi_drive(self))
-        self->search.drove = (*task = wsqi_take_local(self)) != NULL;
+        self->search.drove = (*task = wsqi_take_own(self)) != NULL;
     if (*task == NULL && !self->searching && wsqi_steal_pass(self, WSQI_TASKS, from, task))
         return true;
-    if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_local(self);
+    if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_own(self);
     if (*task != NULL) return false;
     /* If half the workers search, no rounds follow, unless S counts this worker already, or the
      * user has set a time. (S is read only here. When each round read S, these reads took a third
@@ -8852,9 +8866,10 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     if (!wsqi_cas_rlx(&pool->lingers, &nobody, 1u)) return false;
     wsqi_permit_set(self, false);
     wsqi_add_hint(&pool->made.coming, 1u); /* so that no stand-in starts for this permit */
-    /* Relaxed: no producer needs to see that this permit is free. S still counts this thread as a
-     * searcher, and a searcher looks once more before it sleeps. */
-    wsqi_add_rlx(&pool->permits, WSQI_PERMIT);
+    /* No producer needs to see that this permit is free: S still counts this thread as a searcher,
+     * and a searcher looks once more before it sleeps. B8: a thread that sees the free permit sees
+     * that `coming` is higher. Pairs with B7. */
+    wsqi_permit_offer(pool, wsqi_add_acqrel(&pool->permits, WSQI_PERMIT) + WSQI_PERMIT);
     uint64_t start = self->search.lingered, now = start;
     while (!takes && (!work || pool->workers < pool->processors) &&
            now - self->search.lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
@@ -8894,12 +8909,16 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     bool again, driver = self->pool->config.driver != NULL;
     do {
         again = wsqi_timers_fire(self->pool, 0);
-        task = wsqi_take_local(self); /* a timer queued it, or it was left in the slot */
+        task = wsqi_take_own(self); /* a timer queued it, or it was left in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
+        if (task == NULL && self->ends.group != NULL) {
+            wsqi_group_flush(self); /* it may queue a task. And the last worker to run dry must see
+                                     * which tasks have ended */
+            again = true;
+        }
     } while (task == NULL && again);
     if (task == NULL) {
-        wsqi_group_flush(self); /* so that the last worker to run dry sees which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && !driver) self->search.vain = 0;
         /* The job may have taken long, so this worker now asks the driver for events. */
@@ -9034,6 +9053,11 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
     self->search.vain = 0; /* so no search is cut short */
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
+    /* With one worker, tasks start in the order of their spawns. Those that this thread has spawned
+     * outside of tasks are in the global queue. So its next spawns must go there, too. */
+    if (self->order == WSQ_FIFO && self->pool->workers == 1 &&
+        !wsqi_lane_empty(&self->pool->lanes[WSQ_NORMAL]))
+        self->order = WSQ_SHARED;
     bool ran = wsqi_step_in_frame(self, NULL, inside ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
     wsqi_self_set(former);
@@ -9096,18 +9120,21 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* How many threads could use the free permits: those that are idle or coming. s: the value of
- * S, which the caller has read with an acquire, or changed. */
+/* How many threads could use the free permits: those that are idle or coming. s: the value of S,
+ * which the caller has read with an acquire, or changed. */
 static uint32_t wsqi_threads_free(wsq_pool *pool, uint64_t s) {
     return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming);
 }
 
-/* Calls all waiting workers if more permits are free than threads are free: no stand-in can start,
- * so no other thread can use the permit. A waiting thread without a permit then takes one. The
- * caller has changed S to `s`, and passed a full barrier. (If max_standins is 0, this calls only
- * for the first permit too many: if it is still free when a second one is, no waiting thread wanted
- * it.) */
-static void wsqi_call_for_permit(wsq_pool *pool, uint64_t s) {
+static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed);
+
+/* The caller has made a permit free, and so changed S to `s`. Makes sure that there is a thread for
+ * each free permit: the caller and another thread may have counted on the same one. If no stand-in
+ * can start, calls all waiting workers: one without a permit then takes the permit. (If
+ * max_standins is 0, this calls only for the first permit too many. When a second one becomes free,
+ * the first one is still free, so no waiting thread wanted it.) */
+static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
+    if (wsqi_threads_ensure(pool, 0, true)) return;
     uint32_t threads = wsqi_threads_free(pool, s);
     if (wsqi_free_permits(s) <= threads) return;
     if (wsqi_free_permits(s) == threads + 1 || pool->config.max_standins != 0)
@@ -9148,8 +9175,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (spilled) wsqi_check_over(pool);
     if (change != WSQI_PERMIT) return;
     wsqi_permit_freed(pool);
-    /* Is there a thread for the permit? Two blocking threads may have counted on the same one. */
-    if (!wsqi_thread_ready(pool, 0, true)) wsqi_call_for_permit(pool, s + change);
+    wsqi_permit_offer(pool, s + change);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
@@ -9210,7 +9236,7 @@ static void wsqi_serve(void *block) {
     wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     if (self->index >= pool->workers) { /* a stand-in begins as an idle thread */
-        /* The lock's next holder (wsqi_thread_ready) sees this thread in one of the two counts. */
+        /* The lock's next holder (wsqi_threads_ensure) sees this thread in one of two counts. */
         wsqi_lock(pool, &pool->lock);
         wsqi_add_hint(&pool->made.coming, 0u - 1u);
         uint64_t s = wsqi_idle_begin(self);
@@ -9287,7 +9313,7 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
  * starts a thread, others wait for the lock. (If they counted on that thread, and its start failed,
  * their work would lie beside a free permit.) From the moment at which `coming` counts the
  * thread, nobody need start one in its place: before it sleeps, it looks for work. */
-static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool freed) {
+static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed) {
     uint32_t former = wsqi_load_hint(&pool->made.failed), failed = former + 1;
     if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
@@ -9306,11 +9332,11 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more, bool freed) {
 
 /* There is a queued task. Is there a thread for a free permit? The thread that made it free
  * starts a stand-in if necessary, or offers the permit to waiting workers (wsqi_permit_give). So
- * this tries a start only if the last one has failed, and not each time (wsqi_thread_ready). */
+ * this tries a start only if the last one has failed, and not each time (wsqi_threads_ensure). */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_free_permits(s) == 0 || wsqi_idle(s) != 0) return;
-    if (wsqi_load_hint(&pool->made.failed) != 0) (void)wsqi_thread_ready(pool, 0, false);
+    if (wsqi_load_hint(&pool->made.failed) != 0) (void)wsqi_threads_ensure(pool, 0, false);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
@@ -9345,14 +9371,14 @@ static void wsqi_thread_resumes(void) {
 static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
     wsq_pool *pool = block->pool;
     if (block->permit && !wsqi_permit_pass(block)) {
-        bool other = pool->config.max_standins != 0 && wsqi_thread_ready(pool, 1, false);
+        bool other = pool->config.max_standins != 0 && wsqi_threads_ensure(pool, 1, false);
         if (keeps && !other) return true;
         wsqi_permit_give(block);
         return false;
     }
     if (wsqi_spill_all(block)) wsqi_notify(pool); /* others must run the block's tasks now */
     if (!keeps || wsqi_free_permits(wsqi_load_hint(&pool->permits)) == 0) return false;
-    return !wsqi_thread_ready(pool, 0, false) && wsqi_permit_take(block);
+    return !wsqi_threads_ensure(pool, 0, false) && wsqi_permit_take(block);
 }
 
 /* The thread is about to block or wait, and gives back its permits in all its pools, but the block
@@ -9840,16 +9866,17 @@ static bool wsqi_may_run_awaited(const wsqi_worker *self) {
            (!wsqi_standins_left(pool) && wsqi_idle(wsqi_load_hint(&pool->permits)) == 0);
 }
 
-/* In a wait, a worker has run many awaited tasks. Does something else need a turn of a worker?
- * (Only WSQ_LIFO pools have long queues, and their global queue has one lane.) */
+/* In a wait, a worker has run many awaited tasks, or for long. Does something else need a turn of a
+ * worker? */
 static bool wsqi_awaited_ends(const wsqi_worker *self) {
-    const wsq_pool *pool = self->pool;
+    wsq_pool *pool = self->pool;
     uint64_t timer = wsqi_load_hint(&pool->watch.timer_next);
     uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
     others |= wsqi_load_hint(&pool->lanes[WSQ_LOW].count) | wsqi_load_hint(&self->inbox.count);
+    for (unsigned i = 0; i < pool->global_lanes; i++)
+        others |= !wsqi_lane_empty(wsqi_global_lane(pool, i));
     return others != 0 || pool->config.driver != NULL ||
-           (timer != WSQI_NEVER && timer <= wsqi_clock_ns()) ||
-           !wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]);
+           (timer != WSQI_NEVER && timer <= wsqi_clock_ns());
 }
 
 /* How long a thread in a wait runs awaited tasks before it looks for others. A guess: as long as a

@@ -276,6 +276,64 @@ static void job_spawns_in_a_drain(void) {
     pool_end(here);
 }
 
+/* ---- the jobs of a run in a caller_runs pool ---- */
+
+static atomic_uint jobs_run;
+
+static void job_wakes(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    wsq_wake(&first.task);
+}
+
+/* In its wait, the thread itself has to run the job that it has forked. */
+static void waits_for_its_own_job(wsq_ctx ctx, void *arg) {
+    wsq_job job;
+    (void)arg;
+    step_new(&first, pend_once, NULL);
+    spawn(here, &first);
+    wsq_fork(&ctx, &job, job_wakes);
+    await_task(&first);
+    wsq_join(&ctx, &job);
+}
+
+static void job_counts(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    atomic_fetch_add(&jobs_run, 1);
+}
+
+/* Another thread takes all jobs. */
+static void leaves_its_jobs(wsq_ctx ctx, void *arg) {
+    wsq_job jobs[4];
+    (void)arg;
+    for (int i = 0; i < 4; i++) wsq_fork(&ctx, &jobs[i], job_counts);
+    fork_until(ctx, 1);
+    CHECK_EQ(atomic_load(&jobs_run), 4);
+    for (int i = 3; i >= 0; i--) wsq_join(&ctx, &jobs[i]);
+}
+
+static void *runs(void *arg) {
+    (void)arg;
+    CHECK_EQ(wsq_run(here, leaves_its_jobs, NULL), WSQ_OK);
+    return NULL;
+}
+
+static void jobs_without_threads(void) {
+    const unsigned workers[] = {1, 2, 30};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+        pthread_t thread;
+        here = pool_new((wsq_config){.caller_runs = true, .workers = workers[i]});
+        CHECK_EQ(wsq_run(here, waits_for_its_own_job, NULL), WSQ_OK);
+        atomic_store(&stage, 0);
+        atomic_store(&jobs_run, 0);
+        CHECK_EQ(pthread_create(&thread, NULL, runs, NULL), 0);
+        while (atomic_load(&jobs_run) < 4)
+            if (!wsq_pool_run_one(here)) sched_yield();
+        reach(1);
+        pthread_join(thread, NULL);
+        pool_end(here);
+    }
+}
+
 int main(void) {
     test_begin("test_guest");
     RUN(guest_waits_when_cancelled);
@@ -284,5 +342,6 @@ int main(void) {
     RUN(worker_waits_as_guest);
     RUN(worker_blocks_as_guest);
     RUN(job_spawns_in_a_drain);
+    RUN(jobs_without_threads);
     return test_end();
 }

@@ -407,6 +407,8 @@ static void numbers(void) {
     wsqi_worker *self = wsqi_block(pool, 5);
     CHECK(wsqi_jobs_allowed(self)); /* there are no guests */
     make_guest(pool);
+    CHECK(wsqi_jobs_allowed(self)); /* nor does a caller_runs pool count permits */
+    pool->config.caller_runs = false;
     for (uint64_t searching = 0; searching < 3; searching++)
         for (uint64_t sleeping = 0; sleeping < 4; sleeping++)
             for (uint64_t count = 0; count < 4; count++) { /* of guests at work; of idle threads */
@@ -423,6 +425,7 @@ static void numbers(void) {
                 CHECK_EQ(wsqi_threads_suffice(pool, 1), count >= sleeping);
                 wsqi_store_sc(&pool->made.coming, 0u);
             }
+    pool->config.caller_runs = true;
     set_s(pool, 0, 0, 0, false);
     set_bit(pool->bitmap.joiners, 129);
     CHECK(wsqi_jobs_wanted(pool));
@@ -577,6 +580,7 @@ static void steals(void) {
      * only at its thief, and at the worker from which it stole last. */
     wsqi_store_init(&jobs[1].thief, 0u);
     self->search.robs_slots = true; /* so a pass visits all */
+    pool->config.caller_runs = false; /* such a pool counts no permits */
     for (uint32_t i = 0; i < 16; i++) {
         bool allowed = i / 4 % 2 == 0, near = i / 8 != 0;
         wsqi_store_sc(&pool->permits, allowed ? 0 : WSQI_GUEST_WORKS);
@@ -584,6 +588,7 @@ static void steals(void) {
         wsqi_store_sc(&victim->range, wsqi_range_pack(start + 1, start));
         CHECK_EQ(wsqi_join_help(self, &jobs[1], i), near || (allowed && i % 4 == 0));
     }
+    pool->config.caller_runs = true;
     wsqi_store_sc(&pool->permits, (uint64_t)0);
     wsqi_store_sc(&victim->range, wsqi_range_pack(start, start));
     pool_end(pool);

@@ -9,6 +9,7 @@
 
 static void (*stolen)(wsq_ctx ctx, wsq_job *job);
 static bool began, released; /* the explorer's own */
+static int blocks;
 
 /* The thief that takes it from the guest is held up, so that the guest helps. */
 static void job_holds(wsq_ctx ctx, wsq_job *job) {
@@ -307,6 +308,36 @@ static void lingers(void) {
     for (int i = 0; i < 5; i++) explore_check(items[i].done == (i < 2 || (i == 2 ? last != 2 : fiber != NULL)));
 }
 
+/* Blocks when the main thread says so, until the two others run, too. */
+static wsq_poll run_blocking(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    explore_meet(&blocks, 2);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, it->company);
+    wsq_block_end(ctx);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* A worker that lingers takes a permit while the other worker blocks: the stand-in must start. */
+static void lingers_beside_a_block(void) {
+    begin(2, (wsq_config){.max_standins = 1});
+    pool->spin.rounds = 2;
+    pool->processors = 4;
+    blocks = 0;
+    for (int i = 2; i < 5; i++) items[i].company = 3;
+    items[2].task.fn = run_blocking;
+    spawn(2);
+    if (explore_choose(2)) explore_wait_quiet();
+    for (int i = 0; i < 2; i++) ask(i);
+    bool first = explore_choose(2);
+    if (first) spawn(3);
+    explore_meet(&blocks, 2);
+    if (!first) spawn(3);
+    spawn(4);
+    end(5);
+}
+
 int main(void) {
     explore_random("guest: a guest wakes as the pool stops", guest_wakes, 2000);
     explore_random("guest: a guest waits as the pool stops", guest_waits, 2000);
@@ -317,5 +348,6 @@ int main(void) {
     explore_random("guest: a group of a helper", group_of_a_helper, 4000);
     explore_random("guest: asks", asks, 6000);
     explore_random("guest: a worker lingers", lingers, 6000);
+    explore_random("guest: lingers beside a block", lingers_beside_a_block, 6000);
     return explore_end();
 }
