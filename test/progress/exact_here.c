@@ -166,6 +166,38 @@ static void urgent_beside_long(void) {
     }
 }
 
+static wsq_pool *laned;
+
+static void spawns_one(void *one) {
+    if (one != NULL) item_spawn(laned, (item *)one);
+}
+
+/* The same for a task of a thread outside, in either lane of the global queue. */
+static void lanes_beside_long(void) {
+    sim_core *threads[8];
+    unsigned seen = 0;
+    for (int i = 0; i < 8; i++) {
+        item *waits = item_make(0), *one = item_make(0);
+        laned = pool_make(&(wsq_config){.workers = 6});
+        CHECK_EQ(laned->global_lanes, 2);
+        for (int w = 0; w < 5; w++) item_spawn(laned, item_make(600 * MS));
+        nap(MS);
+        waits->task.fn = waits_for_long_run;
+        CHECK_EQ(wsq_group_init(&group, laned), WSQ_OK);
+        item_spawn(laned, waits);
+        nap(15 * MS);
+        for (int k = 0; k <= i; k++) threads[k] = outside(spawns_one, k == i ? one : NULL); /* each time another one */
+        for (int k = 0; k <= i; k++) sim_join(threads[k]);
+        for (unsigned lane = 0; lane < 2; lane++) seen |= (unsigned)!wsqi_lane_empty(wsqi_global_lane(laned, lane)) << lane;
+        nap(25 * MS);
+        CHECK(one->began != 0);
+        CHECK_EQ(wsq_pool_wait(laned), WSQ_OK);
+        wsq_pool_destroy(laned);
+        sim.threads = 0;
+    }
+    CHECK_EQ(seen, 3);
+}
+
 static void *returns_soon(void *arg) { return arg; }
 
 /* ---- futures that another worker calls leave tombstones in the deque of the worker that submits them ---- */
@@ -584,6 +616,7 @@ int main(void) {
     IN_WORLD(priorities_beside_many);
     IN_WORLD(priority_beside_few);
     IN_WORLD(urgent_beside_long);
+    IN_WORLD(lanes_beside_long);
     IN_WORLD(tombstones_in_a_deque);
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(deeper_than_the_bound);

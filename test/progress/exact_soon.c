@@ -627,8 +627,24 @@ static void pipelines(void) {
     }
 }
 
+/* ---- a timer that is due when the worker runs dry ---- */
+
+static void due_when_dry(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *timed = item_make(0), *busy = item_make(100 * US);
+    timed->pends = true;
+    item_spawn(pool, timed);
+    nap(MS);
+    item_set_timer(pool, timed, 50 * US);
+    item_spawn(pool, busy);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(timed->began < busy->ended + 3 * US); /* without a search, and without a sleep */
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_soon");
+    IN_WORLD(due_when_dry);
     IN_WORLD(spawns);
     IN_WORLD(pairs_begin_together);
     IN_WORLD(slots);
