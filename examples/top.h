@@ -128,11 +128,12 @@ static void *top_map(const char *path, size_t size, bool create) {
     if (create) remove(path);
     int fd = open(path, (create ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY) | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
-    if (create ? ftruncate(fd, (off_t)size) != 0
-               : fstat(fd, &info) != 0 || (uint64_t)info.st_size != size) errno = EINVAL;
-    else memory = mmap(NULL, size, create ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    bool good = create ? ftruncate(fd, (off_t)size) == 0 : fstat(fd, &info) == 0;
+    if (good && !create && (uint64_t)info.st_size != size) errno = EINVAL;
+    else if (good) memory = mmap(NULL, size, create ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     int error = errno;
     close(fd);
+    if (create && memory == MAP_FAILED) remove(path);
     errno = error;
     return memory == MAP_FAILED ? NULL : memory;
 }
@@ -411,7 +412,7 @@ static const wsq_hooks *top_hooks(const struct top *top) {
     return top ? &top->hooks : NULL;
 }
 
-static void top_watch(struct top *top, const wsq_pool *pool) {
+static inline void top_watch(struct top *top, const wsq_pool *pool) {
     if (!top) return;
     atomic_store(&top->shared->workers, wsq_pool_workers(pool));
     atomic_store(&top->shared->slots, wsq_pool_slots(pool));

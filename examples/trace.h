@@ -16,7 +16,8 @@
  *
  * Recording takes no lock: each lane has a buffer of its own, of TRACE_EVENTS events (which -D may
  * set), allocated at its first event. What does not fit is dropped and counted: what comes last, or
- * after trace_keep_latest what came first. Include it after wsq.h, in one file. POSIX. */
+ * after trace_keep_latest what came first (but not in the lane that threads outside share). Include
+ * it after wsq.h, in one file. POSIX. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -50,7 +51,8 @@ struct trace_event {
 struct trace_lane {
     atomic_ullong used; /* may pass TRACE_EVENTS: as many were dropped */
     uint64_t next_counters_ns;
-    struct trace_event events[TRACE_EVENTS]; /* a ring, if the latest are kept */
+    bool ring; /* it keeps the latest events; not the lane that all threads outside share */
+    struct trace_event events[TRACE_EVENTS];
 };
 
 struct trace {
@@ -92,15 +94,15 @@ static struct trace_lane *trace_lane_of(struct trace *trace, unsigned worker) {
     struct trace_lane *lane = atomic_load(&trace->lanes[worker]), *fresh;
     if (lane) return lane;
     fresh = calloc(1, sizeof *fresh);
+    if (fresh) fresh->ring = trace->latest && worker != TRACE_OUTSIDE;
     if (!fresh || atomic_compare_exchange_strong(&trace->lanes[worker], &lane, fresh)) return fresh;
     free(fresh);
     return lane;
 }
 
-static void trace_record(const struct trace *trace, struct trace_lane *lane,
-                         struct trace_event event) {
+static void trace_record(struct trace_lane *lane, struct trace_event event) {
     unsigned long long index = atomic_fetch_add_explicit(&lane->used, 1, memory_order_relaxed);
-    if (index < TRACE_EVENTS || trace->latest) lane->events[index % TRACE_EVENTS] = event;
+    if (index < TRACE_EVENTS || lane->ring) lane->events[index % TRACE_EVENTS] = event;
 }
 
 static void trace_record_counters(struct trace *trace, struct trace_lane *lane, unsigned worker,
@@ -111,7 +113,7 @@ static void trace_record_counters(struct trace *trace, struct trace_lane *lane, 
     wsq_worker_stats(pool, worker, &stats);
     lane->next_counters_ns = now + TRACE_COUNTERS_NS;
     uint64_t both = stats.interval << 32 | stats.queue_depth;
-    trace_record(trace, lane, (struct trace_event){now, NULL, both, TRACE_COUNTERS});
+    trace_record(lane, (struct trace_event){now, NULL, both, TRACE_COUNTERS});
 }
 
 static void trace_on_event(void *user, wsq_event event, unsigned worker, const void *subject,
@@ -126,7 +128,7 @@ static void trace_on_event(void *user, wsq_event event, unsigned worker, const v
         memcpy(&fn, subject, sizeof fn);
         value = fn;
     }
-    trace_record(trace, lane, (struct trace_event){now, subject, value, (int)event});
+    trace_record(lane, (struct trace_event){now, subject, value, (int)event});
     if (event == WSQ_EVENT_TASK_END || event == WSQ_EVENT_PARK)
         trace_record_counters(trace, lane, worker, now);
 }
@@ -136,7 +138,7 @@ static void trace_on_event(void *user, wsq_event event, unsigned worker, const v
 static inline void trace_span(struct trace *trace, unsigned lane, bool begins, uintptr_t fn) {
     struct trace_lane *own = trace ? trace_lane_of(trace, lane) : NULL;
     int kind = begins ? WSQ_EVENT_TASK_BEGIN : WSQ_EVENT_TASK_END;
-    if (own) trace_record(trace, own, (struct trace_event){trace_now(), NULL, fn, kind});
+    if (own) trace_record(own, (struct trace_event){trace_now(), NULL, fn, kind});
 }
 
 /* ---- the file ---- */
@@ -190,13 +192,13 @@ static const char *trace_name_of(const struct trace *trace, uint64_t fn, const c
 }
 
 /* The events of a lane that were kept, from the oldest to the newest: first <= i < end. */
-static unsigned long long trace_end(const struct trace *trace, const struct trace_lane *lane) {
+static unsigned long long trace_end(const struct trace_lane *lane) {
     unsigned long long used = atomic_load(&lane->used);
-    return trace->latest || used < TRACE_EVENTS ? used : TRACE_EVENTS;
+    return lane->ring || used < TRACE_EVENTS ? used : TRACE_EVENTS;
 }
 
-static unsigned long long trace_first(const struct trace *trace, const struct trace_lane *lane) {
-    unsigned long long end = trace_end(trace, lane);
+static unsigned long long trace_first(const struct trace_lane *lane) {
+    unsigned long long end = trace_end(lane);
     return end > TRACE_EVENTS ? end - TRACE_EVENTS : 0;
 }
 
@@ -205,10 +207,9 @@ static const struct trace_event *trace_at(const struct trace_lane *lane, unsigne
 }
 
 /* Was the other end of this task kept, too? Only then a span is drawn. */
-static bool trace_is_whole(const struct trace *trace, const struct trace_lane *lane,
-                           unsigned long long i) {
+static bool trace_is_whole(const struct trace_lane *lane, unsigned long long i) {
     bool begins = trace_at(lane, i)->kind == WSQ_EVENT_TASK_BEGIN;
-    unsigned long long first = trace_first(trace, lane), end = trace_end(trace, lane);
+    unsigned long long first = trace_first(lane), end = trace_end(lane);
     for (unsigned inside = 0; begins ? ++i < end : i-- > first;) {
         int kind = trace_at(lane, i)->kind;
         if (kind != WSQ_EVENT_TASK_BEGIN && kind != WSQ_EVENT_TASK_END) continue;
@@ -223,8 +224,8 @@ static bool trace_is_whole(const struct trace *trace, const struct trace_lane *l
  * a task then, else at the end of the task that it ran last. 0: there is none. */
 static uint64_t trace_arrow_begin(const struct trace *trace, unsigned index, uint64_t at_ns) {
     const struct trace_lane *lane = index < TRACE_LANES ? atomic_load(&trace->lanes[index]) : NULL;
-    unsigned long long low = lane ? trace_first(trace, lane) : 0, first = low;
-    unsigned long long high = lane ? trace_end(trace, lane) : 0;
+    unsigned long long low = lane ? trace_first(lane) : 0, first = low;
+    unsigned long long high = lane ? trace_end(lane) : 0;
     while (low < high) { /* the first event after that time */
         unsigned long long middle = low + (high - low) / 2;
         if (trace_at(lane, middle)->at_ns <= at_ns) low = middle + 1;
@@ -233,18 +234,17 @@ static uint64_t trace_arrow_begin(const struct trace *trace, unsigned index, uin
     while (low-- > first) {
         const struct trace_event *e = trace_at(lane, low);
         if (e->kind != WSQ_EVENT_TASK_BEGIN && e->kind != WSQ_EVENT_TASK_END) continue;
-        if (!trace_is_whole(trace, lane, low)) continue;
+        if (!trace_is_whole(lane, low)) continue;
         return e->kind == WSQ_EVENT_TASK_BEGIN ? at_ns : e->at_ns - 1;
     }
     return 0;
 }
 
 /* And it must end within one: that of the next task that the thief runs. 0: there is none. */
-static uint64_t trace_arrow_end(const struct trace *trace, const struct trace_lane *lane,
-                                unsigned long long i) {
-    for (unsigned long long end = trace_end(trace, lane); i < end; i++) {
+static uint64_t trace_arrow_end(const struct trace_lane *lane, unsigned long long i) {
+    for (unsigned long long end = trace_end(lane); i < end; i++) {
         if (trace_at(lane, i)->kind != WSQ_EVENT_TASK_BEGIN) continue;
-        return trace_is_whole(trace, lane, i) ? trace_at(lane, i)->at_ns + 1 : 0;
+        return trace_is_whole(lane, i) ? trace_at(lane, i)->at_ns + 1 : 0;
     }
     return 0;
 }
@@ -265,7 +265,7 @@ static void trace_put_steal(struct trace *trace, unsigned thief, const struct tr
     const struct trace_event *event = trace_at(lane, i);
     unsigned victim = (unsigned)event->value;
     trace_put_arrow(trace, "steal", victim, trace_arrow_begin(trace, victim, event->at_ns), thief,
-                    trace_arrow_end(trace, lane, i));
+                    trace_arrow_end(lane, i));
 }
 
 /* From what the waker does to the run of the task that it woke, on another worker. */
@@ -309,8 +309,8 @@ static void trace_sort_steps(struct trace *trace) {
         for (unsigned i = 0; i <= TRACE_LANES; i++) {
             const struct trace_lane *lane = atomic_load(&trace->lanes[i]);
             if (!lane) continue;
-            unsigned long long end = trace_end(trace, lane);
-            for (unsigned long long k = trace_first(trace, lane); k < end; k++) {
+            unsigned long long end = trace_end(lane);
+            for (unsigned long long k = trace_first(lane); k < end; k++) {
                 if (!trace_is_step(trace_at(lane, k))) continue;
                 if (pass == 0) count++;
                 else trace->steps[trace->step_count++] = (struct trace_step){trace_at(lane, k), i};
@@ -386,12 +386,12 @@ static void trace_put_name(struct trace *trace, unsigned lane) {
  * out. */
 static void trace_put_lane(struct trace *trace, unsigned index, const struct trace_lane *lane) {
     const struct trace_event *open[TRACE_DEPTH], *parked = NULL;
-    unsigned long long used = atomic_load(&lane->used), end = trace_end(trace, lane);
+    unsigned long long used = atomic_load(&lane->used), end = trace_end(lane);
     unsigned depth = 0;
     if (used > TRACE_EVENTS) trace->dropped += used - TRACE_EVENTS;
     if (index == TRACE_OUTSIDE) return; /* no spans, only arrows from what it queues */
     trace_put_name(trace, index);
-    for (unsigned long long i = trace_first(trace, lane); i < end; i++) {
+    for (unsigned long long i = trace_first(lane); i < end; i++) {
         const struct trace_event *e = trace_at(lane, i);
         switch (e->kind) {
         case WSQ_EVENT_PARK: parked = e; break;
@@ -457,14 +457,14 @@ static const wsq_hooks *trace_hooks(const struct trace *trace) {
     return trace ? &trace->hooks : NULL;
 }
 
-static void trace_watch(struct trace *trace, const wsq_pool *pool) {
+static inline void trace_watch(struct trace *trace, const wsq_pool *pool) {
     if (!trace) return;
     trace->workers = wsq_pool_workers(pool);
     atomic_store_explicit(&trace->pool, pool, memory_order_release);
 }
 
 /* As above. */
-static void trace_name(struct trace *trace, uintptr_t fn, const char *name) {
+static inline void trace_name(struct trace *trace, uintptr_t fn, const char *name) {
     if (!trace || trace->named == TRACE_NAMES) return;
     trace->names[trace->named].fn = fn;
     trace->names[trace->named++].name = name;

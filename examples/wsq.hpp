@@ -46,7 +46,7 @@
 
 // Each library has its own copy of wsq.h (LIBRARIES in >>host there), so these classes are its own, too.
 // With WSQ_STATIC they are each file's, and a shared library hides them. If gcc then says that a class
-// of yours has "greater visibility", compile the library with -fvisibility=hidden.
+// or function has "greater visibility", compile the library with -fvisibility=hidden.
 #ifndef WSQ_HPP_OWN
 #if defined(WSQ_STATIC)
 #define WSQ_HPP_OWN /* an unnamed namespace */
@@ -618,6 +618,8 @@ class group {
     wsq_pool *pool_;
     wsq_group group_;
     detail::first_error error_;
+    // Twice the number of threads in `spawn`; plus 1 while `wait` resets the group.
+    std::atomic<size_t> spawning_{0};
 
   public:
     // An empty group, whose tasks run in this pool. Its destructor waits for them.
@@ -632,7 +634,9 @@ class group {
             error_.guard([&] { std::rethrow_exception(e); });
             wsq_group_cancel(&group_);
         });
-        wsq_result result = wsq_group_spawn(&group_, made);
+        bool resets = (spawning_.fetch_add(2) & 1) != 0; // then the group is still cancelled
+        wsq_result result = resets ? WSQ_ERR_CANCELLED : wsq_group_spawn(&group_, made);
+        spawning_.fetch_sub(2);
         if (result != WSQ_OK) delete made;
         if (result != WSQ_ERR_CANCELLED) check(result);
         return result == WSQ_OK;
@@ -646,10 +650,20 @@ class group {
     bool wait() {
         wsq_result result = wsq_group_wait(&group_);
         bool over = result == WSQ_OK || result == WSQ_ERR_CANCELLED; // else its tasks still run
-        if (over && cancelled()) check(wsq_group_init(&group_, pool_));
+        if (over && cancelled()) reset();
         error_.rethrow();
         if (result != WSQ_ERR_CANCELLED) check(result);
         return result == WSQ_OK;
+    }
+
+  private:
+    // Meanwhile no thread is in wsq_group_spawn, and all calls of the group have ended.
+    void reset() {
+        spawning_.fetch_add(1);
+        while (spawning_.load() != 1) std::this_thread::yield();
+        wsq_group_wait(&group_);
+        check(wsq_group_init(&group_, pool_));
+        spawning_.fetch_sub(1);
     }
 };
 
@@ -706,6 +720,17 @@ struct readiness : wsq_task {
     }
 };
 
+// What a coroutine awaits. Each co_await has a task of its own.
+struct when_ready {
+    wsq_pool *pool;
+    wsq_io *io;
+    wsq_io_fd fd;
+    unsigned what;
+    uint64_t timeout_ns;
+
+    readiness operator co_await() const { return readiness(pool, io, fd, what, timeout_ns); }
+};
+
 } // namespace detail
 
 // co_await of this waits, without a thread, until the descriptor (see wsq_io_add) may be readable.
@@ -713,19 +738,19 @@ struct readiness : wsq_task {
 // (a task of wsq_coroutine.hpp: in its own).
 // It throws an error if the pool is shut down; but a WSQ_CANCEL does not end a wait that has begun.
 inline auto readable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd) {
-    return detail::readiness(pool, &io, fd, WSQ_IO_READ, WSQ_FOREVER);
+    return detail::when_ready{pool, &io, fd, WSQ_IO_READ, WSQ_FOREVER};
 }
 template <class R, class P>
 auto readable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd, std::chrono::duration<R, P> limit) {
-    return detail::readiness(pool, &io, fd, WSQ_IO_READ, detail::to_ns(limit));
+    return detail::when_ready{pool, &io, fd, WSQ_IO_READ, detail::to_ns(limit)};
 }
 // The same, until it may be writable.
 inline auto writable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd) {
-    return detail::readiness(pool, &io, fd, WSQ_IO_WRITE, WSQ_FOREVER);
+    return detail::when_ready{pool, &io, fd, WSQ_IO_WRITE, WSQ_FOREVER};
 }
 template <class R, class P>
 auto writable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd, std::chrono::duration<R, P> limit) {
-    return detail::readiness(pool, &io, fd, WSQ_IO_WRITE, detail::to_ns(limit));
+    return detail::when_ready{pool, &io, fd, WSQ_IO_WRITE, detail::to_ns(limit)};
 }
 #endif
 

@@ -29,7 +29,7 @@ template <class F> struct lambda_job : wsq_job {
     static void run(wsq_ctx ctx, wsq_job *job) {
         auto *self = static_cast<lambda_job *>(job);
         try {
-            call(ctx, *self->f);
+            detail::call(ctx, *self->f);
         } catch (...) {
             self->error = std::current_exception();
         }
@@ -43,20 +43,20 @@ template <class F, class G> void both(wsq_ctx ctx, F &f, G &g) {
     job.f = &f;
     wsq_fork(&ctx, &job, lambda_job<F>::run);
     try {
-        call(ctx, g);
+        detail::call(ctx, g);
     } catch (...) {
         error = std::current_exception();
     }
     bool mine = wsq_reclaim(&ctx, &job);
     if (error) std::rethrow_exception(error);
-    if (mine) call(ctx, f);
+    if (mine) detail::call(ctx, f);
     else if (job.error) std::rethrow_exception(job.error);
 }
 
-template <class F> void invoke_all(wsq_ctx ctx, F &f) { call(ctx, f); }
+template <class F> void invoke_all(wsq_ctx ctx, F &f) { detail::call(ctx, f); }
 template <class F, class G, class... More>
 void invoke_all(wsq_ctx ctx, F &f, G &g, More &...more) {
-    auto rest = [&](wsq_ctx c) { invoke_all(c, g, more...); };
+    auto rest = [&](wsq_ctx c) { detail::invoke_all(c, g, more...); };
     both(ctx, f, rest);
 }
 
@@ -161,7 +161,7 @@ template <class T, class Op, class Get> struct reduction {
     static T *&value(void *partial) { return *static_cast<T **>(partial); }
     void add(size_t begin, size_t end, T *&slot) {
         T sum = slot ? std::move(*slot) : T(get(begin++));
-        while (begin < end) sum = op(std::move(sum), get(begin++));
+        while (begin < end) sum = T(op(std::move(sum), get(begin++)));
         if (slot) *slot = std::move(sum);
         else slot = new T(std::move(sum));
     }
@@ -174,7 +174,7 @@ template <class T, class Op, class Get> struct reduction {
     static void combine(void *left, const void *right, void *arg) {
         auto *self = static_cast<reduction *>(arg);
         T *&l = value(left), *r = *static_cast<T *const *>(right);
-        if (l && r) self->error.guard([&] { *l = self->op(std::move(*l), std::move(*r)); });
+        if (l && r) self->error.guard([&] { *l = T(self->op(std::move(*l), std::move(*r))); });
         if (l) delete r;
         else l = r;
     }
@@ -182,7 +182,7 @@ template <class T, class Op, class Get> struct reduction {
         wsq_reducer reducer = {sizeof(T *), init, body, combine, this, false};
         T *sum = nullptr;
         check(wsq_reduce(ctx, 0, n, 0, &reducer, &sum));
-        if (sum) error.guard([&] { first = op(std::move(first), std::move(*sum)); });
+        if (sum) error.guard([&] { first = T(op(std::move(first), std::move(*sum))); });
         delete sum;
         error.rethrow();
         return first;
@@ -191,7 +191,7 @@ template <class T, class Op, class Get> struct reduction {
 
 template <class Where, class T, class Op, class Get>
 T reduce_in(Where &&where, size_t n, T init, Op op, Get &&get) {
-    return in(where, [&](wsq_ctx ctx) {
+    return detail::in(where, [&](wsq_ctx ctx) {
         reduction<T, Op, std::remove_reference_t<Get>> reduction{op, get, {}};
         return reduction.run(ctx, n, std::move(init));
     });
@@ -243,19 +243,19 @@ template <class T, class It, class Out, class Op> struct scan {
     size_t begin(size_t piece) const { return n / count * piece + (std::min)(piece, n % count); }
     void sum_piece(size_t piece) {
         size_t i = begin(piece), end = begin(piece + 1);
-        T sum = *at(first, i);
-        while (++i < end) sum = op(std::move(sum), *at(first, i));
+        T sum = *detail::at(first, i);
+        while (++i < end) sum = T(op(std::move(sum), *detail::at(first, i)));
         sums[piece] = std::move(sum);
     }
     void write_inclusive(size_t i, size_t end, std::optional<T> &before) {
-        T sum = before ? T(op(std::move(*before), *at(first, i))) : T(*at(first, i));
-        *at(out, i) = sum;
-        while (++i < end) *at(out, i) = sum = op(std::move(sum), *at(first, i));
+        T sum = before ? T(op(std::move(*before), *detail::at(first, i))) : T(*detail::at(first, i));
+        *detail::at(out, i) = sum;
+        while (++i < end) *detail::at(out, i) = sum = T(op(std::move(sum), *detail::at(first, i)));
     }
     void write_exclusive(size_t i, size_t end, T sum) {
         for (; i < end; i++) {
-            T next = op(sum, *at(first, i)); // the output may be the input
-            *at(out, i) = std::move(sum);
+            T next = T(op(sum, *detail::at(first, i))); // the output may be the input
+            *detail::at(out, i) = std::move(sum);
             sum = std::move(next);
         }
     }
@@ -277,15 +277,15 @@ template <class T, class It, class Out, class Op> struct scan {
         pieces(ctx, count, 1, [&](wsq_ctx, size_t i, size_t end) {
             for (; i < end; i++) write_piece(i);
         });
-        return at(out, n);
+        return detail::at(out, n);
     }
 };
 
 template <class T, class Where, class It, class Out, class Op>
 Out scan_in(Where &&where, It first, It last, Out out, std::optional<T> init, Op op,
             bool inclusive) {
-    return in(where, [&](wsq_ctx ctx) {
-        size_t n = length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
+    return detail::in(where, [&](wsq_ctx ctx) {
+        size_t n = detail::length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
         if (n == 0) return out;
         size_t count = workers > 1 ? (std::max<size_t>)(1, (std::min)(4 * workers, n / 1024)) : 1;
         scan<T, It, Out, Op> job{first, out, n, count, op, inclusive, {}};
@@ -345,18 +345,18 @@ template <class T, class Less> void quicksort(T *a, size_t n, Less &less, unsign
         if (l == 0) { // the pivot is the least: what equals it is in its place
             l = split(a, n, [&](const T &x) { return !less(pivot, x); });
         } else {
-            quicksort(a, l, less, depth);
+            detail::quicksort(a, l, less, depth);
         }
         a += l;
         n -= l;
     }
-    insertion_sort(a, n, less);
+    detail::insertion_sort(a, n, less);
 }
 
 template <class T, class Less> void quicksort(T *a, size_t n, Less &less) {
     unsigned depth = 8;
     for (size_t i = n; i > 1; i /= 2) depth += 2;
-    quicksort(a, n, less, depth);
+    detail::quicksort(a, n, less, depth);
 }
 
 // Sorts what is nearly sorted, in one pass, and returns true. What is out of order is taken out,
@@ -367,7 +367,8 @@ template <class It, class Less> bool mend(It a, size_t n, Less &less) {
     std::vector<typename std::iterator_traits<It>::value_type> out;
     size_t kept = 1, left = 0; // so many are in order, then come as many gaps as there are in `out`
     auto back = [&](size_t count) { // the last ones
-        std::move(at(out.begin(), left - count), at(out.begin(), left), at(a, kept + left - count));
+        auto from = detail::at(out.begin(), left - count), to = detail::at(out.begin(), left);
+        std::move(from, to, detail::at(a, kept + left - count));
         for (left -= count; count > 0; count--) out.pop_back();
     };
     auto take = [&](It x) {
@@ -376,33 +377,34 @@ template <class It, class Less> bool mend(It a, size_t n, Less &less) {
     };
     try {
         for (size_t i = 1, row = 0; i < n; i++) {
-            It x = at(a, i), last = kept > 0 ? at(a, kept - 1) : x;
+            It x = detail::at(a, i), last = kept > 0 ? detail::at(a, kept - 1) : x;
             if (!less(*x, *last)) {
-                if (kept != i) *at(a, kept) = std::move(*x);
+                if (kept != i) *detail::at(a, kept) = std::move(*x);
                 kept++;
                 row = 0;
             } else if (left > 8 + i / 8) {
                 return back(left), false;
-            } else if (kept > 1 && !less(*x, *at(a, kept - 2))) {
+            } else if (kept > 1 && !less(*x, *detail::at(a, kept - 2))) {
                 take(last); // the last one kept was too large
                 *last = std::move(*x);
                 row = 0;
             } else if (take(x), ++row == many) {
-                auto &most = *std::max_element(at(out.begin(), left - many), out.end(), std::ref(less));
-                if (kept > many && less(most, *at(a, kept - many))) continue; // rather these
+                auto from = detail::at(out.begin(), left - many);
+                auto &most = *std::max_element(from, out.end(), std::ref(less));
+                if (kept > many && less(most, *detail::at(a, kept - many))) continue; // rather these
                 size_t above = kept;
-                while (above > 0 && less(most, *at(a, above - 1))) above--;
+                while (above > 0 && less(most, *detail::at(a, above - 1))) above--;
                 back(many);
-                for (i -= many, row = 0; kept > above; kept--) take(at(a, kept - 1));
+                for (i -= many, row = 0; kept > above; kept--) take(detail::at(a, kept - 1));
             }
         }
-        if (left != 0) quicksort(out.data(), left, less);
+        if (left != 0) detail::quicksort(out.data(), left, less);
         for (size_t to = n; left != 0;) {
-            bool larger = kept != 0 && less(out[left - 1], *at(a, kept - 1));
-            *at(a, --to) = std::move(larger ? *at(a, --kept) : out[--left]);
+            bool larger = kept != 0 && less(out[left - 1], *detail::at(a, kept - 1));
+            *detail::at(a, --to) = std::move(larger ? *detail::at(a, --kept) : out[--left]);
         }
     } catch (...) {
-        std::move(out.begin(), at(out.begin(), left), at(a, kept));
+        std::move(out.begin(), detail::at(out.begin(), left), detail::at(a, kept));
         throw;
     }
     return true;
@@ -444,7 +446,7 @@ template <class It, class Less> struct sample_sort {
         std::vector<It> sample;
         for (size_t i = 0; i < size; i++) {
             random = random * 1664525 + 1013904223;
-            sample.push_back(at(first, i * stride + (random >> 8) % stride));
+            sample.push_back(detail::at(first, i * stride + (random >> 8) % stride));
         }
         std::sort(sample.begin(), sample.end(), [&](It a, It b) { return less(*a, *b); });
         auto take = [&](size_t j) {
@@ -465,7 +467,7 @@ template <class It, class Less> struct sample_sort {
     void count(size_t b) {
         size_t *mine = &counts[b * 2 * splits];
         for (size_t i = block(b), end = block(b + 1); i < end; i++)
-            mine[ids[i] = part_of(*at(first, i))]++;
+            mine[ids[i] = part_of(*detail::at(first, i))]++;
     }
     void place() {
         size_t sum = 0;
@@ -478,17 +480,17 @@ template <class It, class Less> struct sample_sort {
     void scatter(size_t b) {
         size_t *mine = &counts[b * 2 * splits];
         for (size_t i = block(b), end = block(b + 1); i < end; i++)
-            ::new (static_cast<void *>(other + mine[ids[i]]++)) T(std::move(*at(first, i)));
+            ::new (static_cast<void *>(other + mine[ids[i]]++)) T(std::move(*detail::at(first, i)));
     }
     // Sorts the part, or pointers to its elements, which are moved then only once.
     template <class Item, class L> void sort_items(Item *items, size_t size, L less_than) {
         if (stable) std::stable_sort(items, items + size, less_than);
-        else if (!mend(items, size, less_than)) quicksort(items, size, less_than);
+        else if (!detail::mend(items, size, less_than)) detail::quicksort(items, size, less_than);
     }
     void finish(size_t p, first_error &error) {
         size_t begin = p > 0 ? ends[p - 1] : 0, size = ends[p] - begin;
         T *a = other + begin;
-        It to = at(first, begin);
+        It to = detail::at(first, begin);
         std::vector<T *> order;
         bool ordered = false;
         error.guard([&] {
@@ -527,7 +529,8 @@ template <class It, class Less> bool is_sorted(wsq_ctx ctx, It first, size_t n, 
     std::atomic<bool> sorted{true};
     pieces(ctx, n - 1, 0, [&](wsq_ctx c, size_t i, size_t end) {
         auto falls = [&](auto &&x, auto &&next) { return less(next, x); };
-        if (std::adjacent_find(at(first, i), at(first, end + 1), falls) == at(first, end + 1)) return;
+        It last = detail::at(first, end + 1);
+        if (std::adjacent_find(detail::at(first, i), last, falls) == last) return;
         sorted = false;
         wsq_loop_stop(c);
     });
@@ -538,8 +541,8 @@ template <class It, class Less> bool is_sorted(wsq_ctx ctx, It first, size_t n, 
 template <class It, class Less> bool nearly(It first, size_t n, Less &less) {
     size_t falls = 0;
     for (size_t i = 0; i < 1000; i++) {
-        It x = at(first, n / 1000 * i);
-        falls += less(*at(x, 1), *x);
+        It x = detail::at(first, n / 1000 * i);
+        falls += less(*detail::at(x, 1), *x);
     }
     return falls < 50;
 }
@@ -550,18 +553,20 @@ void sort(wsq_ctx ctx, It first, It last, Less &less, bool stable) {
     constexpr bool safe = std::is_nothrow_move_constructible_v<T> &&
                           std::is_nothrow_move_assignable_v<T> &&
                           !std::is_same_v<T, bool>; // elements of a vector<bool> share bytes
-    size_t n = length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
+    size_t n = detail::length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
     if (n < 2 || is_sorted(ctx, first, n, less)) return;
     if (is_sorted(ctx, first, n, [&](auto &&y, auto &&x) { return !less(y, x); })) { // descending
         pieces(ctx, n / 2, 0, [&](wsq_ctx, size_t i, size_t end) {
-            for (; i < end; i++) std::iter_swap(at(first, i), at(first, n - 1 - i));
+            for (; i < end; i++) std::iter_swap(detail::at(first, i), detail::at(first, n - 1 - i));
         });
         return;
     }
     if constexpr (safe)
         if (workers > 1 && n >= 16384) {
             if constexpr (small<T>)
-                if (!stable && workers < 8 && nearly(first, n, less) && mend(first, n, less)) return;
+                if (!stable && workers < 8 && detail::nearly(first, n, less) &&
+                    detail::mend(first, n, less))
+                    return;
             return sample_sort<It, Less>(first, n, workers, less, stable).run(ctx);
         }
     if (stable) std::stable_sort(first, last, std::ref(less));

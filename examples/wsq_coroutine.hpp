@@ -367,7 +367,8 @@ template <class T> detached run_and_tell(task<T> root, answer<T> to) {
 }
 // For a thread outside: starts it in the pool, and waits until it is over. (If the pool is shut down by
 // WSQ_CANCEL, this throws std::future_error: at once if the coroutine could run or is in a sleep_for,
-// else after the wake that the coroutine waits for.)
+// else after the wake that the coroutine waits for. If the coroutine waits for a task that it starts in
+// the closed pool, as when_all does, that throws std::runtime_error.)
 template <class T> T run(wsq_pool *pool, task<T> root) {
     std::promise<T> promise;
     std::future<T> future = promise.get_future();

@@ -708,11 +708,13 @@ static inline bool wsq_io_busy(const wsq_io_op *op) {
     return word != 0;
 }
 
-/* In place of wsq_io_unblock and wsq_io_add. If there is a ring, this changes nothing. */
+/* In place of wsq_io_unblock and wsq_io_add. If there is a ring, this changes nothing. Without one,
+ * epoll refuses a file (EPERM): a task never waits for it. */
 static inline int wsq_io_adopt(wsq_io *self, wsq_io_fd fd) {
 #if defined(WSQ_IO_RING)
     if (self->has_ring) return 0;
 #endif
-    return wsq_io_unblock(fd) != 0 ? -1 : wsq_io_add(self, fd);
+    if (wsq_io_unblock(fd) != 0) return -1;
+    return wsq_io_add(self, fd) == 0 || errno == EPERM ? 0 : -1;
 }
 #endif /* WSQ_IO_H */

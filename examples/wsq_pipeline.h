@@ -91,7 +91,7 @@ static inline wsq_poll wsq_pipeline_step(wsq_ctx ctx, wsq_task *task) {
         if (!wsq_pipeline_enter(self)) return WSQ_PENDING;
         p->over = p->over || !p->read(p->user, self->number);
         bool over = p->over;
-        self->item = p->items++;
+        if (!over) self->item = p->items++;
         wsq_pipeline_leave(p);
         if (over) return WSQ_DONE;
         p->work(p->user, self->number);

@@ -481,8 +481,9 @@ static co::task<int> arm_and_move(wsq_pool *there, lingering &slow) {
 #if defined(WSQ_IO_H)
 static co::task<int> read_there(wsq::pool &there, int fd, lingering &slow) {
     char byte;
-    co_await wsq::readable(there, io, fd); // the first time it does not wait
-    for (slow.arm(); recv(fd, &byte, 1, 0) != 1;) co_await wsq::readable(there, io, fd);
+    auto ready = wsq::readable(there, io, fd); // may be awaited again and again
+    co_await ready; // the first time it does not wait
+    for (slow.arm(); recv(fd, &byte, 1, 0) != 1;) co_await ready;
     co_return 4;
 }
 #endif

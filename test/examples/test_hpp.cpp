@@ -267,6 +267,28 @@ static void groups(wsq::pool &pool) {
     CHECK(group.cancelled() && !group.spawn([] {}) && !group.wait() && group.wait());
 }
 
+// Threads spawn into a group while another one cancels it, waits for it, and so makes it usable again.
+static void groups_again(wsq::pool &pool) {
+    std::atomic<bool> stop{false};
+    std::atomic<int> called{0}, spawned{0};
+    {
+        wsq::group group(pool);
+        auto spawn = [&] {
+            while (!stop)
+                if (group.spawn([&, c = counted(1)] { called++; })) spawned++;
+        };
+        std::thread one(spawn), two(spawn);
+        for (int i = 0; i < 2000; i++) {
+            if (i % 16 == 0) group.spawn([] { throw oops(); });
+            if (i % 2 == 0) group.cancel();
+            else throws<oops>([&] { group.wait(); });
+        }
+        stop = true;
+        one.join(), two.join();
+    }
+    CHECK(called <= spawned);
+}
+
 // ---- algorithms ----
 
 template <class T> static std::vector<T> numbers(size_t n, unsigned kinds) {
@@ -565,6 +587,7 @@ int main() {
         CHECK(fib(pool, 14) == 377);
         tasks(pool);
         groups(pool);
+        groups_again(pool);
         algorithm_errors(pool);
         for (size_t n : {size_t(0), size_t(1), size_t(2), size_t(1000), size_t(50000)}) {
             loops(pool, n);
