@@ -328,7 +328,8 @@
  *
  * In the default order, WSQ_FIFO, each worker has a ring and steals from others. With several
  * workers one thing is promised there: if a thread outside spawns one task before another, the
- * first one does not lie behind the second one in a ring, unless a stand-in left it there.
+ * first one does not lie behind the second one in a ring, unless a thread that blocked or left had
+ * one of them in its ring, and put it back.
  *
  * Where tasks spawn others, as in a tree, use WSQ_LIFO: there a worker runs the newest task first,
  * so few tasks wait at the same time, and their memory stays in the cache. In the default order all
@@ -2535,7 +2536,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  * >>terms: words that the comments below use, beside those of >>words
  *
  *   S               the word wsq_pool.permits. It counts idle threads, free permits, searchers,
- *                   guests, and guests at work; a bit, JOINED, says that a joiner may have a permit
+ *                   guests, and guests at work; a bit, JOINED, says that perhaps a joiner sleeps
+ *                   with its permit
  *   place           where a processor is: its NUMA node, and the first processor that shares its
  *                   last-level cache
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
@@ -2548,12 +2550,13 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   watcher         the sleeper, at most one, that wakes up by itself to look: at timers, at LIFO
  *                   slots whose owner is in a long task, and whether no thread has the driver
  *   producer        a thread that has just queued a task or published a job
- *   stand-in        a thread that the pool starts when permits are free, or are about to be,
- *                   and fewer threads are idle
+ *   stand-in        a thread that the pool starts when more permits are free, or are about to be,
+ *                   than threads are idle or coming
  *   guest           a thread from outside, now in wsq_run: it takes jobs only
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  none of the pool's own or lent threads, and in no wsq_run of the pool; also
- *                   called a thread from outside
+ *                   called a thread from outside. (About spawns and queues, comments mean guests
+ *                   and helpers, too: they have no queue either)
  *   helper          a thread outside that takes a free permit, and runs what it waits for, in
  *                   a spare block (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
@@ -4110,7 +4113,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *                     -> searching, when a waker brings a permit (wsqi_idle_take), or when it wakes
  *                        up by itself and takes one (wsqi_wake_self)
  *                     -> seeking, if no permit is free then. First it runs what is pinned to it
- *     blocked    no   (in a wait maybe yes: then it runs tasks there, and may be searching or idle)
+ *     blocked    no   (in a wait maybe yes: then it runs tasks there, and may be searching or idle;
+ *                     in a join mostly yes: it keeps its permit until another thread needs it)
  *                     -> at work; or surplus, if no permit is free (wsqi_thread_resumes)
  *     surplus    no   it goes on with its task, because nobody else can
  *                     -> at work with a free permit, or seeking, when this run of the task
@@ -4198,8 +4202,8 @@ enum { WSQI_GLOBAL_LANES = 16 };
 
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
-/* The task, group and loop that a worker runs now. If it began them inside a wait or a join, in the
- * middle of another task, `outer` is the frame of that task. */
+/* The task, group and loop that a worker runs now. Work that begins inside a wait or a join, and
+ * each stolen job, gets a new frame. `outer` is then the frame below. */
 typedef struct wsqi_frame {
     struct wsqi_frame *outer; /* the frame below, or NULL */
     wsq_task *task;           /* the running task, or NULL */
@@ -4209,8 +4213,9 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* Notes about a worker, mostly by other threads. If the worker's ring head or counters.run still is
- * what `head` or `run` notes, the worker has begun no task since. */
+/* Notes about a worker, mostly by other threads. If the ring's head is still as noted in `head`,
+ * the ring still has the task that it had then. If 1 + counters.run still equals `run`, the worker
+ * has begun no task since. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when a thief saw only one task in the ring */
     wsqi_a64 run;    /* others write, when they look at slot or queue: 1 + counters.run; 0: none */
@@ -4303,9 +4308,9 @@ typedef enum wsqi_use {
     WSQI_USE_HELPS  /* a helper, which holds a permit; see wsqi_wait_help */
 } wsqi_use;
 
-/* The start of a block, of a worker, a stand-in, or spare; the job stack fills the rest of the
- * block. Members whose comment is `owner`, or begins with that word and a colon, are only for the
- * thread that uses the block; other comments say which threads read and write. */
+/* The start of a block: a worker's, a stand-in's or a spare one. The job stack fills the rest of
+ * the block. Members whose comment is `owner`, or begins with that word and a colon, are only for
+ * the thread that uses the block; other comments say which threads read and write. */
 struct wsqi_worker {
     wsqi_front front; /* the two traps, which fork and join read; see >>jobs */
     wsq_pool *pool;
@@ -4337,7 +4342,8 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
     wsqi_woken woken;
-    wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of ended leases) + WSQI_LEASE_* */
+    wsqi_a32 lease;   /* of a lent thread, or a spare block: 4 * (number of ended leases) +
+                       * WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* in a WSQ_LIFO pool: tasks spawned or woken here; the ring has the others */
@@ -4386,8 +4392,8 @@ typedef struct wsqi_timers {
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
-/* Counts of the threads on duty, that is, which may run or cancel tasks (>>quiet), and of threads
- * outside that are queueing a task. */
+/* Which threads may run or cancel tasks (they are on duty: >>quiet), which thread sweeps, and how
+ * many threads outside are queueing a task. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
@@ -4507,7 +4513,8 @@ enum {
     WSQI_PHASE_FORKED, /* this is a child process after fork(), which has none of the threads */
     WSQI_PHASE_RUN,
     WSQI_PHASE_CANCEL, /* a shutdown cancels the tasks; WSQ_DRAIN drains before this phase */
-    WSQI_PHASE_OVER    /* no task is left, workers end; a thread that queues a task cancels it */
+    WSQI_PHASE_OVER    /* no task is queued or running, and workers end. A thread that queues a task
+                        * then also cancels it. (Pending and held tasks may be left) */
 };
 
 /* The units of the counts in S, the pool's word `permits` */
@@ -4587,8 +4594,9 @@ static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     return other ? wsqi_block(self->pool, n - 1) : NULL;
 }
 
-/* Returns the existing block number n, from 0 on: the first `made` blocks are those of workers and
- * stand-ins, then come the spare ones. made: what the caller has read with wsqi_threads_made. */
+/* Returns the n-th of the blocks that exist, counted from 0: first come the blocks of workers and
+ * stand-ins, then the spare ones. made: the number of the former, which the caller has read with
+ * wsqi_threads_made. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->spare_base);
 }
@@ -4750,8 +4758,9 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            that do not fit into a ring. Each worker has one, its inbox, for tasks pinned to it.
  *            A lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). Tasks in `ready`
- *            are older than unmarked tasks in `incoming`. Marked tasks in `incoming` were put back:
- *            they are older than all of `ready`, and go to its front, where consumers take tasks.
+ *            are older than unmarked tasks in `incoming`. Marked tasks in `incoming` were put back,
+ *            and go to the front of `ready`, where consumers take tasks. They are older than all of
+ *            `ready`, unless other put-backs came before, or they came from another lane.
  * Writers:   incoming: producers push; the lock's holder takes all; a helper takes a lone task.
  *            outside, count: any thread, by read-modify-write. helped: any thread. The rest: the
  *            lock's holder.
@@ -5025,7 +5034,7 @@ struct wsqi_wait {
     bool sweeps;         /* the thread cancels all tasks in lanes; see wsqi_sweep */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
-    bool offered;        /* deep, and no thread took its permit in time: it may run tasks */
+    bool offered;        /* it has run tasks that are not pinned: it need not offer its permit */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_wait_bucket *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -5049,9 +5058,9 @@ static wsqi_wait_bucket *wsqi_bucket_for(wsq_pool *pool, const void *key) {
 }
 
 /* Makes waiting threads look again: those that wait for the object at address `key`, or all if
- * `key` is NULL. workers: the call offers a free permit. Then only workers and stand-ins
- * look, because guests, helpers and threads outside cannot use the permit. Any thread may call
- * this, and the object may no longer exist. */
+ * `key` is NULL. workers: the caller offers a free permit. Then only workers and stand-ins are
+ * called, because guests, helpers and threads outside run no other tasks in a wait that has begun.
+ * Any thread may call this, and the object may no longer exist. */
 static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
     wsqi_wait_bucket *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->buckets;
     wsqi_wait_bucket *end = key != NULL ? bucket + 1 : pool->buckets + WSQI_BUCKETS;
@@ -5083,9 +5092,9 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
  * Purpose:   finds the moment when no task is left. wsq_pool_wait and a shutdown wait for it.
  * Invariant: every task is counted as spawned before it can finish, and then once as finished, or
  *            as dropped if it was cancelled. A thread that may run or cancel tasks is on duty.
- *            A thread that may have ended the last task looks whether the pool is quiet, behind a
- *            full barrier, before it does anything of unknown length: when it runs dry as the last
- *            one, gives its permit back, or goes on to a job beside a guest. So a thread in
+ *            A thread that may have ended the last task passes a full barrier, and looks whether
+ *            the pool is quiet, before it does anything of unknown length: when it runs dry as the
+ *            last one, gives its permit back, or goes on to a job beside a guest. So a thread in
  *            wsq_pool_wait looks once, and then may sleep until it is called.
  * Writers:   counters: each worker its own. dropped, held, duty.threads: any thread, by
  *            read-modify-write.
@@ -5137,11 +5146,12 @@ static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Is the pool stuck, and do the waiting threads not know of it? They know if no task has ended or
- * become held since the pool was last found stuck. (In a caller_runs pool the thread that looks
- * here mostly waits itself. Without this rule it would call itself again and again.) The mark is of
- * the counts that were found stuck. (With counts that are read after that, a thread would note what
- * it has not checked, and the thread that has checked it would not call.) */
+/* Is the pool stuck, and is that news for the threads in wsq_pool_wait? It is no news if no task
+ * has ended or become held since the pool was last found stuck. (In a caller_runs pool the thread
+ * that looks here mostly waits itself. Without this rule it would call itself again and again.) The
+ * mark comes from the counts that wsqi_stuck has found stuck. (If the counts were read again here,
+ * they could be newer. Then this thread would store a mark that it has not checked. The thread that
+ * does check these counts would find that mark, and call no thread.) */
 static bool wsqi_stuck_now(wsq_pool *pool) {
     uint64_t mark;
     if (!wsqi_stuck(pool, &mark)) return false;
@@ -5166,13 +5176,15 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_call_if_quiet(pool);
 }
 
-/* Does S count a guest? A pool without guests does not read S, whose line all threads share. */
+/* Does S count a guest? While the pool has no spare block, this does not read S, whose cache line
+ * all threads share. */
 static inline bool wsqi_has_guest(const wsq_pool *pool) {
     return wsqi_spares_made(pool) != 0 && wsqi_guests(wsqi_load_hint(&pool->permits)) != 0;
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
- * guest. A thread that may have ended the last task does this before it begins or resumes a job.
+ * guest. A thread that may have ended the last task does this before it goes on with a job, after a
+ * wait or with a future's result. (A thief does the same before it begins a job: wsqi_job_steal.)
  * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for this job. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* If there is no guest, the caller's job belongs to a task that has not ended, so the pool is
@@ -5221,7 +5233,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
 
 /* ==========================================================================
  * >>idle: threads that sleep, search, and wake each other
- * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
+ * Purpose:   no work waits while a worker sleeps, and few sleepers are woken for nothing.
  * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as `sleepers`
  *            has bits set. While S counts a searcher, a producer need not wake a thread, because
  *            the last searcher looks everywhere when it stops.
@@ -5232,15 +5244,16 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *            to notify for each woken task (Tokio tried it: messages were 30% slower); to add 0 to
  *            S in place of a fence: each spawn then writes a shared line (bench/README, "Tried").
  *
- * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
- * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
- * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
- * thread writes S, passes a full barrier, and looks everywhere. So one sees the other's write.
+ * All orders here prevent one bad outcome. In it, a producer wakes no thread, because S shows a
+ * searcher, or no free permit. Then that searcher stops, or a thread goes to sleep, and does not
+ * see the producer's work. So a producer queues or publishes the work, passes a full barrier, and
+ * reads S. The other thread writes S, passes a full barrier, and looks for work. So at least one of
+ * the two sees what the other wrote.
  *
  * CHANGES OF S. Only these functions change S, once the pool is created (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
  *   wsqi_idle_begin           a thread becomes idle; if it had a permit, that becomes free
- *   wsqi_idle_take            a waker turns idle threads, each with a permit, into searchers
+ *   wsqi_idle_take            a waker turns idle threads, each with a free permit, into searchers
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one is free
  *   wsqi_permit_give, _take   a thread blocks, and its permit becomes free; it takes a permit again
  *                             (a guest has none: S counts one guest at work less, or one more)
@@ -5286,7 +5299,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* How far apart two workers' places are. 0: they share a cache. 1: they share only a NUMA node. 2:
  * neither. Two kinds of sleepers are woken last. POLLS: the one that has the driver, because
- * another thread must then take the driver. NESTED: one that is in a wait, because it would run a
+ * another thread must then take the driver. IN_WAIT: one that is in a wait, because it would run a
  * task on top of the task that waits. ANYWHERE: farther than any distance. */
 enum { WSQI_DISTANCES = 3, WSQI_POLLS = WSQI_DISTANCES, WSQI_IN_WAIT, WSQI_ANYWHERE };
 
@@ -5318,10 +5331,10 @@ static void wsqi_place_update(wsqi_worker *self) {
 }
 
 /* Clears one set bit and returns its number, or -1 if none is set. A bit stands for a block: the
- * block nearest to `self` comes first (NULL: all are equally near), then the lowest number.
- * (WSQI_POLLS says which come last.) So mostly the same sleepers are woken, and their caches stay
- * warm. (Rejected: to wake all sleepers in rotation, which was slower; bench/README,
- * "Figures".) */
+ * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. The
+ * thread that has the driver, and threads in waits, come last (WSQI_POLLS). So mostly the same
+ * sleepers are woken, and their caches stay warm. (Rejected: to wake all sleepers in rotation,
+ * which was slower; bench/README, "Figures".) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->watch.poller);
     for (;;) {
@@ -5456,8 +5469,9 @@ static inline void wsqi_notify_fenced(wsq_pool *pool) {
 
 /* Notifies for work that the calling thread has just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
-    /* I6: either this thread sees the sleeper's permit in S, or the sleeper's last look finds the
-     * work. Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
+    /* I6: either this thread sees in S that a permit is free, or the thread that goes to sleep
+     * finds the work in its last look. Otherwise the work would wait beside a sleeper. Pairs with
+     * I7 and I8. */
     wsqi_fence_sc();
     wsqi_notify_fenced(pool);
 }
@@ -5468,10 +5482,11 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* Is there no other worker or stand-in that the calling worker could wake? Relaxed: a lone worker
- * starts the second thread itself, before it blocks, so it sees the new count. (If the start fails,
- * another thread may start a stand-in later. Until this worker reads the new count, it does not
- * notify, so the tasks in its queue wait until the task that it runs waits or ends.) */
+/* Is the calling worker the only thread of the pool? Then there is none that it could wake.
+ * Relaxed: before a lone worker blocks, it starts the second thread itself, so it sees the new
+ * count. (If there was no memory for that thread's block, another thread may start a stand-in
+ * later. This worker notifies only when it reads the new count. Until then the tasks in its queue
+ * wait until its running task waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->made.threads) <= 1;
 }
@@ -5558,11 +5573,12 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Returns how many queued tasks it finds, first in all lanes, then at up to `most` workers: the
- * caller, the worker from which the caller stole last, and the workers with the next indexes. Stops
- * when it has found two workers with tasks, and at least 2 * WSQI_WAKES tasks. where: returns these
- * two workers (NULL: not found). If there is no watcher, each full LIFO slot counts as a task, and
- * so does a set timer or a free driver. Relaxed: the caller's barrier orders this. */
+/* Returns how many queued tasks it finds: first in all lanes except the inboxes, then at up to
+ * `most` workers: the caller, the worker from which the caller stole last, and the workers with the
+ * next indexes. Stops when it has found two workers with tasks, and at least 2 * WSQI_WAKES tasks.
+ * where: returns these two workers (NULL: not found). If there is no watcher, each full LIFO slot
+ * counts as a task, and so does a set timer or a free driver. Relaxed: the caller's barrier orders
+ * this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watch.watcher) != 0;
@@ -5598,11 +5614,11 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
            wsqi_joiners_sleep(pool);
 }
 
-/* Wakes about WSQI_WAKES sleepers, or fewer, for `amount` pieces of work, which lie at the workers
- * `one` and `two` (NULL: not known). It stops when S counts `amount` searchers, or when only
- * `spare` permits are free. from: see wsqi_wake_one. The caller has passed a full barrier. Returns
- * whether it woke a sleeper. Each woken thread that finds work wakes others, so their number grows
- * exponentially. */
+/* Wakes up to WSQI_WAKES sleepers (perhaps one more) for `amount` pieces of work, which lie at the
+ * workers `one` and `two` (NULL: not known). It stops when S counts `amount` searchers, or when
+ * only `spare` permits are free. from: see wsqi_wake_one. The caller has passed a full barrier.
+ * Returns whether it woke a sleeper. Each woken thread that finds work wakes others, so their
+ * number grows exponentially. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t from, uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -5943,9 +5959,9 @@ WSQ_API int wsq_worker_self(void) {
  *            driver. A sleeper has its bit set, or is being woken. If a pool has a driver and S
  *            counts a sleeper, then a thread has the driver, or searches, or the watcher looks
  *            within WSQI_WATCH_NS.
- * Writers:   watcher: the thread that begins or ends to watch. poller: see wsqi_watch.
- * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
- *            its own.
+ * Writers:   watcher: a thread that becomes the watcher, and the watcher itself. poller: see
+ * wsqi_watch. Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a
+ *            thread of its own.
  * ========================================================================== */
 
 /* ---- the watcher ---- */
@@ -5957,8 +5973,8 @@ WSQ_API int wsq_worker_self(void) {
 
 /* Makes the watcher look again. If there is none, wakes an idle thread instead. The caller has
  * filled a slot, set a new first timer, left the driver or made a permit free, and then read
- * `watcher`. I11: this thread sees a sleeper's permit in S, or the sleeper sees the change, and
- * watches. */
+ * `watcher`. I11: either this thread sees in S that a permit is free, or the sleeper sees the
+ * change, and watches. */
 static void wsqi_watcher_wake(wsq_pool *pool, uint32_t watcher) {
     uint32_t index = (watcher & ~(WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS)) - 1;
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, index)->parker);
@@ -6091,11 +6107,12 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* An idle owner wakes itself, with a permit if one is free. As a waker does, it first takes an idle
- * thread, and that permit, out of S, and then clears the bit of an idle thread, here its own. But a
- * waker may have cleared that bit just before, and brings the owner another permit. Then two idle
- * threads were taken out of S, and one wakes up. So the owner wakes another idle thread for the
- * permit that it took; if it took none, it puts the idle thread back into S. */
+/* An idle owner wakes itself, and takes a permit if one is free. It does what a waker does: it
+ * takes one idle thread, and the permit, out of S, and then clears a bit in `sleepers`, here its
+ * own. But a waker may have cleared that bit a moment before, and will bring a permit, too. Then
+ * two idle threads are out of S, but only this one wakes up. So if the owner took a permit, it
+ * wakes another idle thread for that permit. If it took none, it puts one idle thread back into S.
+ * */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t own = wsqi_bit(self);
@@ -6241,10 +6258,11 @@ static uint64_t wsqi_idle_begin(wsqi_worker *self) {
     return wsqi_add_sc(&self->pool->permits, change) + change;
 }
 
-/* S counts the owner as idle; s: its value then. The owner sleeps until another thread wakes it,
- * with a permit and as a searcher. Or it wakes itself, with a permit if one is free. The reasons
- * for that are a pinned task, an event, a timer, a full slot, a lost wake-up (park_timeout_ns), the
- * end of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the end of the pool. */
+/* The owner sleeps as an idle thread. s: the value of S when wsqi_idle_begin counted it. Another
+ * thread wakes it, with a permit and as a searcher. Or it wakes itself, with a permit if one is
+ * free. The reasons for that are a pinned task, an event, a timer, a full slot, a lost wake-up
+ * (park_timeout_ns), the end of `wait` (if `wait` is NULL, the dismissal of a lent thread), and the
+ * end of the pool. */
 static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
@@ -6365,7 +6383,8 @@ static inline void *wsqi_spill_next(wsqi_worker *self, uint32_t *left, uint32_t 
 }
 
 /* Moves `item`, if it is not NULL, and then the owner's queue to the global queue, in order. Marked
- * tasks go to the front there, others to the end. True: some moved, and the caller must notify. */
+ * tasks go to the front there, others to the end. True: tasks have moved, so the caller must
+ * notify. */
 static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
     wsq_task *newest = NULL, *oldest = NULL;
     uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
@@ -6408,8 +6427,10 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     if (pool->workers == 1) {
-        /* All tasks of the ring move to the global queue, and `task` follows. (Rejected: to put
-         * later spawns there, too. That slows bench spawn/many down by a third.) */
+        /* All tasks of the ring move to the global queue, and `task` follows. What is spawned after
+         * that goes into the ring, and wsqi_order_keep moves it at the next look for a task.
+         * (Rejected: to put these spawns into the global queue directly. That slows bench
+         * spawn/many down by a third.) */
         (void)wsqi_spill_queue(self, NULL);
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         self->turn.spilled = true; /* the next look for a task is a turn: wsqi_order_keep */
@@ -7564,12 +7585,14 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 /* ==========================================================================
  * >>spawn: how a task becomes counted, claimed and queued
  * Purpose:   gives a task to a pool. A spawn that is refused leaves everything as it was.
- * Invariant: a spawn counts the task (wsqi_spawn_begin), then claims it (wsqi_task_claim), then
- *            queues it. So the task is counted before it can finish. If the claim fails,
- *            wsqi_spawn_undo takes the count back. A task that is not plain is claimed with one
- *            hold more (wsqi_task_reserve). The thread that takes the last hold away queues it. A
- *            batch is queued only when all its tasks are claimed.
- * Writers:   counters.spawned: each worker its own. A lane's `outside`: any thread, by CAS.
+ * Invariant: a task is counted and claimed before it is queued, so it is counted before it can
+ *            finish. Mostly a spawn counts first (wsqi_spawn_begin), then claims (wsqi_task_claim).
+ *            If the claim fails, wsqi_spawn_undo takes the count back. Only a worker that spawns a
+ *            plain task claims first (wsqi_spawn_plain). A single task that is not plain is claimed
+ *            with one hold more (wsqi_task_reserve). The thread that takes the last hold away
+ *            queues it. A batch is queued only when all its tasks are claimed.
+ * Writers:   counters.spawned: each worker its own. A lane's `outside`: any thread, by
+ *            read-modify-write.
  * Source:    Tokio's OwnedTasks, which a shutdown closes; here one word is the count and the bit.
  * ========================================================================== */
 
@@ -7636,7 +7659,8 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     if (result != WSQ_OK) return result;
     if (!wsqi_task_claim(task, &state, home, hold)) return wsqi_spawn_undo(pool, self, 1);
     wsqi_task_unpin(task);
-    /* A task that comes after a group or a future has left its own group. */
+    /* A task of wsq_group_then or wsq_future_then is no longer in the group that
+     * wsq_task_set_group has set. */
     if (home == (void *)pool) wsqi_task_flag(task, WSQI_FLAG_GROUPED, 0);
     return WSQ_OK;
 }
@@ -8015,7 +8039,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
  * Purpose:   ends a task that was cancelled, whose group was cancelled, or whose pool stops.
  * Invariant: only the thread that has taken the task out of its queue cancels it. It calls the
  *            task's cleanup, ends the task, and takes holds from the successors. It counts the end
- *            last, because then the pool may be over.
+ *            last, because then wsq_pool_wait may return.
  * Writers:   dropped: any thread. duty.frame: the thread in wsqi_sweep.
  * Source:    the drop of a future, in Rust.
  * ========================================================================== */
@@ -8031,9 +8055,10 @@ static bool wsqi_sweeps(const wsq_pool *pool) {
     return key != 0 && wsqi_load_hint(&pool->duty.sweeper) == key;
 }
 
-/* Calls the task's cleanup, if it has one. Meanwhile a frame shows the task's group, so that no
- * wait for the group is released (wsqi_group_runs). It is the frame of this thread's block or, if
- * the thread sweeps without a block, one of the pool's. True: the cleanup has returned WSQ_GONE. */
+/* Calls the task's cleanup, if it has one. Meanwhile a frame names the task's group, so that a
+ * shutdown sees that the group may still end, and does not end a wait for it (wsqi_group_runs). It
+ * is the frame of this thread's block. If the thread sweeps, and has no block, it is a new frame
+ * that pool->duty.frame leads to. True: the cleanup has returned WSQ_GONE. */
 static bool wsqi_cleanup_run(wsq_pool *pool, wsq_task *task, wsq_group *group) {
     if (task->cleanup == NULL) return false;
     wsqi_worker *block = wsqi_inside(pool);
@@ -8101,8 +8126,9 @@ static void wsqi_cancel_lanes(wsq_pool *pool) {
 /* ==========================================================================
  * >>run: one run of a task, and its end
  * Purpose:   calls the task's function, and acts on its result: DONE, PENDING, YIELD or GONE.
- * Invariant: only the thread that took a task out of its queue runs or ends it. (A refused batch
- *            ends its tasks before they are queued.)
+ * Invariant: only the thread that took a task out of its queue runs or ends it. (Exceptions: a
+ *            refused batch ends its tasks before they are queued. The thread that claims a future
+ *            may call or cancel it while its entry is queued: >>future.)
  * Writers:   state: the thread that runs or ends the task (all writers: see >>task).
  * ========================================================================== */
 
@@ -8257,8 +8283,8 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
         self = local;
     if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
     const wsq_task *task = self->frame.task;
-    /* A future whose function a waiting worker runs is POISONED, too; but it is OPEN, and it is not
-     * cancelled. */
+    /* A worker that calls a future's function in its wait has set POISONED, too, but the future is
+     * still OPEN. So it is not cancelled. */
     uint32_t state = task != NULL ? wsqi_load_hint(&task->state) : 0;
     if ((state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED) return true;
     return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
@@ -8280,9 +8306,10 @@ WSQ_API bool wsq_budget_take(void) {
  *            trap, and a join if its entry is below the join trap. The owner sets the join trap to
  *            the address of entry `bottom`, and the fork trap to that of the last entry. To ask for
  *            public jobs, a thief sets the join trap to WSQI_TRAP_SET, and the fork trap to NULL.
- *            Then forks and joins are slow, as long as a worker is idle and no job is public.
+ *            While the traps are set, each fork and join takes its slow path. That resets them. If
+ *            a thread is then free for jobs, and no job is public, the traps are set again.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. Traps:
- *            the owner and thieves. Entries: the owner.
+ *            any thread, by wsqi_steal_request; the owner resets them. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque). Ours:
  *            one word for the public range, and one comparison that asks both "was this job
  *            published?" and "does a thief want work?".
@@ -8363,10 +8390,10 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
         wsqi_publish(self, entry + 1);
         return entry + 1;
     }
-    /* The job runs now: the job stack is full, or the frame begins at the mark, and has none of it.
-     * The traps stay set until all jobs that ran like this are joined, because their joins must
-     * take the slow path. If the stack is full, and thieves have taken all public jobs, this
-     * publishes others. */
+    /* The job runs now: the job stack is full, or this frame begins at wsqi_full_mark, and so has
+     * no job stack. The traps stay set until all jobs that ran like this are joined, because their
+     * joins must take the slow path. If the stack is full, and thieves have taken all public jobs,
+     * this publishes others. */
     if (self->frame.floor != entry && wsqi_range_empty(self)) wsqi_publish(self, entry);
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
@@ -8438,14 +8465,14 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ==========================================================================
  * >>find: where the next task comes from
  * Purpose:   finds a worker's next task, first nearby, then far away, and runs it.
- * Invariant: when the functions here have found nothing, S counts the worker as a searcher.
+ * Invariant: when wsqi_step has found nothing, S counts the worker as a searcher.
  * Writers:   the owner alone calls these functions, if nothing else is said.
  * Source:    Tokio's multi-thread scheduler. 0. to 4. in comments: the steps of FINDING WORK.
  * ========================================================================== */
 
 /* ---- looks at other workers ---- */
 
-/* May this worker take jobs? Each guest at work uses the processor of one worker. If the sleeping
+/* May this worker take jobs? Each guest at work uses the processor of one worker. If the free
  * permits plus the other searchers are fewer than the guests at work, one of these guests needs
  * this worker's processor. So this worker leaves jobs to the guests. No job is missed: the last
  * searcher, and each join, looks once more before it sleeps. */
@@ -8584,12 +8611,12 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Steals from a thread that is in a long task. (While all threads work, no searcher does that.) A
- * turn notes which task one other thread, the victim, is in. If a later turn finds the victim in
- * the same task, this worker steals from the victim. But first it runs the tasks that its own ring
- * held at the earlier turn, or got by a theft since, because those may be older than the victim's.
- * Until it has run them, further turns steal nothing. (In a WSQ_LIFO pool a worker does not run
- * them first: its ring empties slowly, and no order is kept.) */
+/* Steals from a thread that is in a long task. (Searchers do so, too, but while all threads work
+ * there is no searcher.) Each turn notes which task one other thread, the victim, is in. If a later
+ * turn finds the victim still in that task, this worker steals from it. But first this worker runs
+ * the tasks that its own ring held when the note was made, and those that it has stolen since: they
+ * may be older than the victim's. Until then further turns steal nothing. (In a WSQ_LIFO pool a
+ * worker does not run them first: its ring empties slowly, and no order is kept.) */
 static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -8598,11 +8625,11 @@ static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     if (made == 1 || (past > UINT32_MAX / 2 && !wsqi_has_deque(self))) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
     bool long_task = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
-    /* so that the victim's slot may be robbed */
+    /* A slot is robbed only if marks.run still names the task that its owner is in. */
     if (long_task) wsqi_store_hint(&victim->marks.run, turn->seen);
     wsqi_stat(self->counters.steal_attempts, long_task);
     /* older: the victim's ring still holds a task that was in it at the earlier turn. If not, all
-     * its tasks may be younger than this worker's own, so this worker takes none of them. */
+     * tasks of that ring may be younger than this worker's own, so the ring is left alone. */
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     wsq_task *task = long_task ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -8705,8 +8732,8 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 /* Shall a worker look only once and then sleep, because its last searches found nothing? This helps
  * when single tasks come from outside, further apart than a search lasts: a longer search would
  * only hold a core that a thread outside could use. After a search that finds work, searches are
- * long again. (In a pool with a driver, only a search that finds work after its first round has
- * this effect. Otherwise a second worker, which each batch of events wakes, would never be
+ * long again. (In a pool with a driver, only a theft or an urgent task after the first round
+ * has this effect. Otherwise a second worker, which each batch of events wakes, would never be
  * discouraged.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->search.vain) && wsqi_load_hint(&self->pool->spin.ns) == 0;
@@ -8739,14 +8766,14 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* The first looks are at the worker in `lead` and then, if S does not count this worker yet, at
-     * others. Mostly the driver is asked for events after these looks, because it seldom has some.
-     * `first`: the driver had events when a thread last asked it, so this worker asks it before the
-     * look at others. Otherwise this worker would steal tasks that those events woke, and would ask
-     * the driver only when all these tasks have begun. `drove`: this worker asked the driver first,
-     * and that brought a task. So the next search asks the driver last, and endless events do not
-     * keep this worker from stealing. A discouraged worker does not ask: it soon sleeps in the
-     * driver's wait. */
+    /* The first looks are at the worker in `lead` and then, unless this worker is a searcher
+     * already, at others. Mostly the worker asks the driver after these looks, because the driver
+     * seldom has events. `first`: the driver had events when a thread last asked it. Then this
+     * worker asks it before it looks at others. Otherwise this worker would steal the tasks that
+     * those events woke, and ask the driver only after all of them have begun. `drove`: this worker
+     * asked the driver first, and got a task. Then its next search asks the driver last. Otherwise
+     * endless events would keep this worker from stealing. A discouraged worker does not ask: it
+     * soon sleeps in the driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->search.drove &&
                  (wsqi_load_hint(&pool->watch.poller) & WSQI_HEARD) != 0;
@@ -8759,7 +8786,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_own(self);
     if (*task != NULL) return false;
     /* If half the workers search, no rounds follow, unless S counts this worker already, or the
-     * user has set a time. (S is read only here. When each round read S, these reads took a third
+     * user has set a time. (The rounds do not read S unless the pool has spare blocks.
+     * When each round read S, these reads took a third
      * of the time of fib with 1024 simulated workers and half a millisecond of work for each.) */
     uint32_t others = wsqi_searching(wsqi_load_hint(&pool->permits));
     if (!self->searching && !lasts && 2 * others >= pool->workers) rounds = 0;
@@ -8791,8 +8819,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 #ifndef WSQI_LINGER_NS
 #define WSQI_LINGER_NS 60000u
 #endif
-#define WSQI_LINGER_LOOKS 4u /* a lingering worker takes work that so many looks in a row see; */
-#define WSQI_LINGER_MUCH_NS 5000u /* and tasks that will take so long in all: about a wake-up */
+#define WSQI_LINGER_LOOKS 4u /* this many looks in a row must see work before the worker takes it */
+#define WSQI_LINGER_MUCH_NS 5000u /* work that takes this long is taken: about a wake-up */
 
 /* Shall the owner, whose search found nothing, linger? Yes, if helpers will probably soon take
  * another task. The owner expects this if helpers took two tasks or more since it last looked. If
@@ -9103,14 +9131,14 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
  *            pinned to it, or that it waits for.
  *            A thread that blocks passes its permit to a thread that seeks one, or makes it free.
  *            Its queued tasks move to the global queue; a long deque stays for thieves. But in a
- *            wait for a task or group, if no thread seeks the permit and no other could use it, or
- *            the pool has no stand-ins, the thread keeps the permit, and runs other tasks in the
- *            middle of its own.
+ *            wait for a task or group the thread keeps the permit if no thread seeks it, and if the
+ *            pool has no stand-ins or no other thread could use the permit. Then the thread runs
+ *            other tasks in the middle of its own.
  *            After it has blocked, a thread takes a permit if one is free. If none is, it works on
  *            without one until this run of its task returns. Then its queued tasks move as above.
  *            If it gets no permit soon, it becomes idle. (All states: >>shared.)
- *            A stand-in is started when a permit is free or is about to be, and fewer threads are
- *            idle or coming than that takes. The stand-in stays until the pool is over.
+ *            If a permit is free or is about to be, and no idle or coming thread (`made.coming`) is
+ *            left for it, a stand-in is started. It stays until the pool is over.
  *            A guest takes no queued tasks, and no permit: in its block, `permit` says that S
  *            counts it as at work. For each guest at work one worker less takes jobs
  *            (wsqi_jobs_allowed, wsqi_jobs_wanted). (A helper has a spare block, and a permit.)
@@ -9168,8 +9196,9 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_fence_rmw();
     wsqi_call_if_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_free_permits(s) <= wsqi_guests_at_work(s))
-        /* No permit was free until now, or guests at work stood in for all that were. So producers
-         * of tasks notified nobody, and publishers of jobs woke nobody. */
+        /* Until now no permit was free, or a guest at work used the processor of each free one. So
+         * publishers of jobs woke nobody. If no permit was free, producers of tasks notified
+         * nobody. */
         wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
     if (spilled) wsqi_check_over(pool);
@@ -9252,8 +9281,9 @@ static void wsqi_serve(void *block) {
         if (!may) wsqi_turn_stop(self);
         if (!may && wsqi_permit_seek(self)) continue;
         wsqi_sleep(self, NULL);
-        /* In a pool that is over, the thread in wsq_pool_shutdown cancels what is queued now. And
-         * the driver is not asked again, because its dispatch may have been left out. */
+        /* In a pool that is over, the thread in wsq_pool_shutdown cancels the tasks that are queued
+         * now. The driver must not be asked again: its wait may have returned events that
+         * wsqi_driver_leave did not dispatch, because the pool was over. */
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
     }
     wsqi_permit_give(self);
@@ -9296,10 +9326,12 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return true;
 }
 
-/* Are enough threads free: one for each free permit, and `more` for permits that are about
- * to sleep? A yes is right. A no is sure only under the pool's lock: a stand-in that comes is for a
- * moment in neither count. (S does not count it from its start. Otherwise it could be woken, and
- * count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for long.) */
+/* Are enough threads free: one for each free permit, and `more` for permits that are about to
+ * become free? A no is sure only under the pool's lock: a stand-in that becomes idle is for a
+ * moment counted neither in `coming` nor in S. (S does not count it from its start. Otherwise it
+ * could be woken, and count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for
+ * long.) A yes is right once all permits that are about to become free are so: each thread that
+ * has made one free asks again (wsqi_permit_offer). */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B7: `coming` does not count a thread that S counts here as idle, or that has taken a permit
      * here. Pairs with B8. */
@@ -9341,10 +9373,11 @@ static void wsqi_thread_want(wsq_pool *pool) {
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
-/* Can this block have a permit? A thread may be inside several pools and calls of wsq_run; `outer`
- * links its blocks. Of its blocks in one pool, only the outermost can have the thread's permit. In
- * a caller_runs pool, or in a child of fork(), no block can have one. */
-static bool wsqi_has_permits(const wsqi_worker *block) {
+/* Does this block give its permit back when the thread blocks? A thread may be inside several pools
+ * and calls of wsq_run; `outer` links its blocks. Of its blocks in one pool, only the outermost can
+ * have the thread's permit. In a caller_runs pool each worker's block keeps its permit. In a child
+ * of fork() no permit changes any more. */
+static bool wsqi_gives_permit(const wsqi_worker *block) {
     const wsqi_worker *outer = block->outer;
     while (outer != NULL && outer->pool != block->pool) outer = outer->outer;
     return outer == NULL && !block->pool->config.caller_runs && !wsqi_forked(block->pool);
@@ -9353,7 +9386,7 @@ static bool wsqi_has_permits(const wsqi_worker *block) {
 /* Loops over those blocks of this thread that can have permits, from `first` outward. */
 #define wsqi_each_pool(block, first) \
     for (wsqi_worker *block = (first); block != NULL; block = block->outer) \
-        if (wsqi_has_permits(block))
+        if (wsqi_gives_permit(block))
 
 /* The thread has blocked, and goes on: in each of its pools it takes a permit if one is free there.
  * But between wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
@@ -9366,8 +9399,9 @@ static void wsqi_thread_resumes(void) {
 }
 
 /* The thread is about to block or wait, and gives the permit of one of its blocks back. The permit
- * goes to a thread that seeks one in a seat or, if there is none, becomes free. keeps: the block
- * keeps a permit that no other thread could use, or takes one. True: it has kept or taken it. */
+ * goes to a thread that seeks one in a seat or, if there is none, becomes free. keeps: if no other
+ * thread could use the permit, the block keeps it; a block without a permit takes a free one that
+ * no other thread could use. True: the block has a permit now. */
 static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
     wsq_pool *pool = block->pool;
     if (block->permit && !wsqi_permit_pass(block)) {
@@ -9448,8 +9482,8 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
 
 /* ==========================================================================
  * >>wait: one wait, of any thread, for anything
- * Purpose:   a thread that waits lets another one work in its place, or runs tasks itself, or only
- *            sleeps.
+ * Purpose:   what a thread does in a wait: it lets another thread work in its place, runs tasks
+ *            itself, or only sleeps.
  * Invariant: a waiting thread enters its bucket (a list in the pool), and marks the awaited task,
  *            group or job (in wsq_pool_wait it counts itself instead). Then it looks whether the
  *            wait is over, and sleeps until it is called. A bucket knows objects by address only,
@@ -9460,11 +9494,11 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
  * ========================================================================== */
 
 /* On one stack at most WSQI_WAIT_DEPTH nested waits run other tasks than the awaited one. A deeper
- * one first gives its permit back. If for WSQI_OFFER_NS no other waiting thread takes the permit,
- * it runs tasks, too, while the stack has WSQI_WAIT_BYTES for each of these waits. Even deeper
- * waits only sleep. The last bound also holds for waits that run what they await, as long as
- * another thread could do that (wsqi_may_run_awaited). (A wait takes about 600 bytes. All are
- * guesses.) */
+ * wait first gives its permit back. If no other thread takes the permit within WSQI_OFFER_NS, the
+ * deeper wait runs tasks, too, as long as the stack has WSQI_WAIT_BYTES for each wait that runs
+ * tasks. Beyond that a wait only sleeps. The stack's bound also holds for waits that run what they
+ * await, as long as another thread could do that (wsqi_may_run_awaited). (A wait takes about 600
+ * bytes. All are guesses.) */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 #define WSQI_OFFER_NS 100000u
@@ -9482,8 +9516,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key, ui
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->key = key;
-    /* A guest or helper is inside only while it runs a job or task of the pool. Only then a
-     * shutdown waits for the thread. */
+    /* `inside` is true for a guest or helper only while it runs a job or task of the pool. A
+     * shutdown waits for the thread only then. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
@@ -9658,8 +9692,9 @@ static bool wsqi_wait_pinned(const wsqi_wait *wait) {
            flags >> WSQI_FLAG_INDEX_AT == wait->self->index;
 }
 
-/* What a worker may run in its wait, if it keeps its permit; the later, the more. A pinned task is
- * one that is pinned to this thread, so that no other thread may run it. */
+/* What a worker may run in its wait. Each value allows more than the one before. "Pinned" here
+ * means: pinned to this thread, so that no other thread may run the task. OFFER and PINNED give the
+ * permit back first. ALL runs tasks that are not pinned only if the thread keeps a permit. */
 typedef enum wsqi_may {
     WSQI_MAY_NOTHING, /* it only sleeps */
     WSQI_MAY_OFFER,   /* nothing yet: it first offers its permit, for WSQI_OFFER_NS */
@@ -9686,12 +9721,16 @@ static void wsqi_wait_offer(wsqi_wait *wait) {
     wait->deadline = deadline;
 }
 
-/* Runs one task in a wait, a pinned one or any. If there is none, sleeps as an idle worker. */
+/* Runs one task in a wait: if `pinned`, one that is pinned to this thread; otherwise any. If there
+ * is none, and `pinned` is false, sleeps as an idle worker. */
 static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
     wsqi_worker *self = wait->self;
-    wait->offered = true;
-    self->depth.offer = 0;
-    if (pinned) wsqi_thread_resumes(); /* the pinned task runs with a permit, if one is free */
+    if (pinned) {
+        wsqi_thread_resumes(); /* the pinned task runs with a permit, if one is free */
+    } else {
+        wait->offered = true;
+        self->depth.offer = 0;
+    }
     self->depth.waits++;
     self->search.wait = wait;
     bool ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
@@ -9704,8 +9743,8 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
  * wait without a deadline, wsqi_run_awaited has already run the awaited tasks of the thread's
  * queue.) In a join the thread runs no task. In other waits it runs tasks that are pinned to it,
  * because no other thread may run these. If no other thread could use its permit, it keeps the
- * permit, and runs other tasks, too. In a cancelling shutdown a thread in a task or job cancels
- * tasks that it finds. */
+ * permit, and runs other tasks, too. In a cancelling shutdown a worker or stand-in in a task
+ * cancels the tasks that it finds, also without a permit. A guest or helper only sleeps here. */
 static void wsqi_wait_round(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -10497,8 +10536,9 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     bool entry = left == 1 || wsq_deque_length(&self->deque) != 0;
     if (entry) {
         entry = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
-        /* Searchers may have missed tasks that were in no queue for a moment. (If the future was in
-         * the ring, at most the slot's task has moved, and the push of the future has notified.) */
+        /* Searchers may have missed tasks that were in no queue for a moment, so this notifies.
+         * (That is not necessary if the future was in the ring. Then only the slot's task can have
+         * moved, and the thread that the future's push notified sees that task.) */
         if (!entry || wsqi_has_deque(self)) wsqi_notify_others(self);
     }
     bool ours = wsqi_future_claim(future, true);
@@ -10579,15 +10619,15 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * Purpose:   ends a join when its job is done, and runs other jobs until then.
  * Invariant: the joiner first helps the thief: it runs jobs of the thief, which the awaited job may
  *            wait for. Then it runs any public job, and last it sleeps. Before it sleeps, it sets
- *            WAITED in the job; the thief's end of the job then calls it.
+ *            WAITED in the job. The thief calls the joiner when the job is done.
  * Writers:   job->done: the thief, and the joiner before it sleeps.
  * Source:    leapfrogging (Wagner, Calder 1993).
  * ========================================================================== */
 
-/* Before it sleeps, a join looks for jobs in this many times the rounds of a search, because the
- * awaited job is under way, and a sleep would also delay the joins that wait for this worker. In a
- * large pool it takes more rounds to visit each other worker. (The efficiency of uts with 128
- * simulated workers is 55%. With 3 times the rounds of a search it is 46%, with once 33%.) */
+/* How many times as many rounds as a search a join has before it sleeps. The awaited job is under
+ * way, and a sleep would also delay the joins that wait for this worker. In a large pool it takes
+ * more rounds to visit each other worker. (The efficiency of uts with 128 simulated workers is 55%.
+ * With 3 times the rounds of a search it is 46%, with once 33%.) */
 static uint32_t wsqi_join_looks(const wsq_pool *pool) {
     unsigned at_once = pool->workers < pool->processors ? pool->workers : pool->processors;
     return 3 + at_once / 32;
@@ -10627,10 +10667,10 @@ static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
 }
 
 /* Sleeps in a join until its stolen job is done, or until another thread calls this thread. help:
- * this thread may run other jobs, so others may call it for a job, or for its permit. If it may
- * not, or if others need its permit, it first gives that back. asked: see wsqi_join_wanted. Returns
- * the next value of `asked`: true if a call ended the sleep; also true if `asked` was true and this
- * thread did not sleep: the earlier call is not answered yet. */
+ * this thread may run other jobs, so others may call it for a job, or for its permit. It gives its
+ * permit back before it sleeps if `help` is false, or if others need the permit. asked: see
+ * wsqi_join_wanted. Returns the next value of `asked`: true if a call ended the sleep. If this
+ * thread did not sleep, `asked` stays as it was, because an earlier call is not answered yet. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->bitmap.joiners[self->index / 64];
@@ -10675,7 +10715,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 
 /* A thread in a join was called, for a job or for its permit. If there is a job that it can run, it
  * keeps its permit for that job, and this returns true. If tasks are queued, too, it notifies:
- * another thread then runs the tasks, with a free permit or that another joiner gives. */
+ * another thread then runs the tasks, with a free permit, or with one that a joiner gives back. */
 static bool wsqi_join_called(wsqi_worker *self) {
     /* I6: either this thread sees a sleeper in S, or the sleeper's last look finds the tasks. */
     wsqi_fence_sc();
@@ -10860,9 +10900,9 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, a step is at most a quarter of the rest without its last WSQI_LAST elements. (If the limit
- * stayed an eighth, `stencil` of bench/users would take longer. If the limit were half of the rest,
- * one thread might run half of many heavy elements.) */
+ * 2, the limit is (rest - WSQI_LAST) / 4. (If the limit stayed an eighth, `stencil` of bench/users
+ * would take longer. If it were half of the rest, one thread might run half of many heavy
+ * elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
@@ -10967,10 +11007,10 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 
 /* Shall half of this range become public before a thief asks for it? If a grain was given: no. If
  * the range's time is known: yes if an element takes longer than WSQI_HEAVY_NS. If the time is not
- * known, two things must be true. First, the range is half of a longer range (worked_ns is not 0):
- * then a thief asked for work before the loop's first cut. Second, more threads are free than this
- * worker has public jobs. The free threads are as many as the searchers and free permits, less
- * the guests at work (wsqi_guests_at_work). */
+ * known: yes if two things are true. First, the range is half of a longer range (worked_ns is not
+ * 0). The loop was first cut because a thief wanted work. Second, more threads are free than this
+ * worker has public jobs. (Free are the searchers and the free permits, less the guests at
+ * work.) */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -11546,7 +11586,7 @@ static void wsqi_sweep(wsq_pool *pool) {
  * wsq_pool_shutdown, because all lent threads may block. */
 static void wsqi_check_over(wsq_pool *pool) {
     /* P4: either this thread sees that the pool is over, or the last sweep sees the task. And
-     * either it sees the pool stop, or wsqi_pool_stop sees the task. */
+     * either this thread sees that the pool stops, or wsqi_pool_stop sees the task. */
     uint32_t phase = wsqi_load_fenced(pool->phase);
     if (WSQI_LIKELY(phase == WSQI_PHASE_RUN)) return;
     if (phase == WSQI_PHASE_OVER) wsqi_sweep(pool);
@@ -11573,8 +11613,8 @@ static bool wsqi_frames_show(const wsqi_frame *frame, const wsq_group *group) {
 /* The pool is still. Is a task of the awaited group in the middle of its run or its cleanup, in the
  * block of a worker or helper, or in a sweep? (Then the group may still end.) A task on the stack
  * of the waiting thread does not count, because it cannot go on before the wait returns. The frames
- * may be read: all threads on duty sleep, and guests and helpers change the frames of their blocks
- * only while on duty. */
+ * may be read: all threads on duty sleep, and guests and helpers change `outer` and `group`,
+ * which this reads, only while on duty. */
 static bool wsqi_group_runs(const wsqi_wait *wait) {
     const wsq_pool *pool = wait->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
@@ -11590,7 +11630,7 @@ static bool wsqi_group_runs(const wsqi_wait *wait) {
 /* The pool is still. Will the awaited task or group never end? A task in the middle of its run is
  * in a wait, and may end after that wait. So may one that was woken: it is in its cleanup, because
  * nothing is queued. Other tasks that are pending, and those that are held, will not run. */
-static bool wsqi_wait_vain(wsqi_wait *wait) {
+static bool wsqi_wait_endless(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
@@ -11600,9 +11640,9 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
 
 /* The pool is still. The first round over the buckets looks for a thread that was called already,
  * because that thread will go on, and may end what the others wait for. If there is none, a second
- * round releases each wait that would last for ever. If that is none, each wait is for a task that
- * lies below a wait itself, on this thread's stack or another's. Then a third round releases one.
- * False: no thread waits inside a task. */
+ * round releases each wait that would last for ever. If it releases none, each wait is for a task
+ * that is itself below a wait, on the same stack or on another one. Then a third round releases one
+ * wait. False: no thread waits inside a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false, released = false;
     for (int i = 0; i < 3 * WSQI_BUCKETS; i++) {
@@ -11616,7 +11656,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
             any = true;
             if (wsqi_wait_called(wait)) {
                 called = true;
-            } else if (round == 1 ? wsqi_wait_vain(wait) : round == 2 && !released) {
+            } else if (round == 1 ? wsqi_wait_endless(wait) : round == 2 && !released) {
                 /* W1: the waiting thread sees what has changed. Pairs with W2. */
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
                 wsqi_unpark(wait->parker);
@@ -11628,8 +11668,9 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* Was a thread called that sleeps in a wait inside a task? Then it will go on. (A wait that is not
- * `asleep` lies below another one on the same stack, and cannot end before that.) */
+/* Does a thread sleep in a wait inside a task although another thread has called it? Then it will
+ * go on. (A wait that is not `asleep` lies below another one on the same stack, and cannot end
+ * before that one.) */
 static bool wsqi_waits_called(wsq_pool *pool) {
     bool called = false;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
@@ -11653,7 +11694,7 @@ static bool wsqi_swept(wsqi_wait *wait) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: as in wsqi_still */
     bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
     bool still = sleep && !wsqi_queued(pool) && !wsqi_waits_called(pool);
-    bool vain = still && wsqi_wait_vain(wait);
+    bool vain = still && wsqi_wait_endless(wait);
     if (still && !vain && !wsqi_waits_release(pool)) vain = true; /* else nobody would go on */
     wsqi_unlock(pool, &pool->lock);
     if (!vain) wsqi_thread_yield();
@@ -11735,7 +11776,8 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_check_still(pool, true);
         /* P5: what tasks did is visible. Pairs with P6. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
-        (void)wsqi_wait_block(wait, NULL); /* the wait of a cleanup may have taken permits */
+        /* A cleanup that ran above may have waited. That wait took this thread's permits again. */
+        (void)wsqi_wait_block(wait, NULL);
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
@@ -11753,6 +11795,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_duty_end(pool);
 }
 
+/* How long wsqi_drain waits before it says what is left. A guess. With NDEBUG it says nothing. */
 #if !defined(WSQI_PATIENCE_NS) && !defined(NDEBUG)
 #define WSQI_PATIENCE_NS 5000000000u
 #elif !defined(WSQI_PATIENCE_NS)

@@ -345,6 +345,7 @@ static void files(void) {
     filing one = {.fd = mkstemp(name)};
     CHECK(one.fd >= 0 && unlink(name) == 0);
     wsq_pool *pool = begin((wsq_config){.workers = 1}, 0);
+    CHECK_EQ(wsq_io_adopt(&io, one.fd), 0);
     wsq_task_init(&one.task, filing_run);
     CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
     CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
