@@ -519,8 +519,8 @@
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
- *         front of that queue. Tasks that were spawned or woken on this thread go to the end, but
- *         only once: after that no younger task overtakes them.
+ *         front of one of its lanes. Tasks that were spawned or woken on this thread go to the end,
+ *         but only once: after that no younger task overtakes them.
  *     6.  With one worker, except with WSQ_LIFO, the tasks of one thread start in the order of
  *         their spawns, also beside tasks that yield.
  *     7.  Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16. (But with
