@@ -5275,8 +5275,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *            wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
  *   nobody:  wsqi_group_down and wsq_group_then: the tasks still wait, for a group
  *            wsqi_cancel_lane: the tasks are cancelled
- *            wsqi_take_turn, wsqi_take_own: they move tasks of the pool's only worker, which has
- *              the only permit
+ *            wsqi_take_turn, wsqi_take_own, wsqi_pump_run: they move tasks of the pool's only
+ *              worker, which has the only permit
  *   sometimes: no notify is necessary, and none comes from
  *            wsqi_notify_pushed, if an older task lies in the queue: its push has notified
  *            wsqi_requeue, for a task that the worker runs next
@@ -6383,14 +6383,14 @@ static inline void *wsqi_spill_next(wsqi_worker *self, uint32_t *left, uint32_t 
 }
 
 /* Moves `item`, if it is not NULL, and then the owner's queue to the global queue, in order. Marked
- * tasks go to the front there, others to the end. True: tasks have moved, so the caller must
- * notify. */
-static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
+ * tasks go to the front there; if `front` is true, all do. Others go to the end. True: tasks have
+ * moved, so the caller must notify. */
+static bool wsqi_spill_queue(wsqi_worker *self, void *item, bool front) {
     wsq_task *newest = NULL, *oldest = NULL;
     uint32_t left = wsqi_ring_pop_all(&self->ring), tail = wsqi_load_own(&self->ring.tail);
     if (item == NULL) item = wsqi_spill_next(self, &left, tail);
     for (; item != NULL; item = wsqi_spill_next(self, &left, tail))
-        wsqi_chain_add(&newest, &oldest, item);
+        wsqi_chain_add(&newest, &oldest, front ? wsqi_marked(wsqi_unmarked(item)) : item);
     if (newest != NULL)
         wsqi_chain_push(&wsqi_lane_own(self->pool)->incoming, newest, oldest);
     return newest != NULL;
@@ -6406,14 +6406,15 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item) {
 static bool wsqi_spill_all(wsqi_worker *self) {
     self->turn.lifo_left = 0;
     if (wsqi_queue_length(self) > WSQ_RING_CAPACITY && !wsqi_dismissed(self)) return true;
-    return wsqi_spill_queue(self, wsqi_slot_take(self));
+    return wsqi_spill_queue(self, wsqi_slot_take(self), false);
 }
 
-/* The pool's only worker moves all tasks of its ring to the global queue. From here on it puts its
- * spawns into that queue, too, until it has taken all tasks out of the queue. So its tasks keep
- * their order, although some did not fit into its ring. */
+/* The pool's only worker moves all tasks of its ring to the global queue: to the front or, if
+ * wsqi_overflow has moved older ones, to the end. From here on it puts its spawns into that queue,
+ * too, until it has taken all tasks out of the queue. So its tasks keep their order, although some
+ * did not fit into its ring. */
 static void wsqi_order_keep(wsqi_worker *self) {
-    (void)wsqi_spill_queue(self, NULL);
+    (void)wsqi_spill_queue(self, NULL, !self->turn.spilled);
     self->turn.spilled = false;
     self->order = WSQ_SHARED;
 }
@@ -6431,7 +6432,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
          * that goes into the ring, and wsqi_order_keep moves it at the next look for a task.
          * (Rejected: to put these spawns into the global queue directly. That slows bench
          * spawn/many down by a third.) */
-        (void)wsqi_spill_queue(self, NULL);
+        (void)wsqi_spill_queue(self, NULL, !self->turn.spilled);
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         self->turn.spilled = true; /* the next look for a task is a turn: wsqi_order_keep */
         self->turn.left = 0;
@@ -9083,11 +9084,13 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
     /* With one worker, tasks start in the order of their spawns. Those that this thread has spawned
      * outside of tasks are in the global queue. So its next spawns must go there, too. */
+    if (self->turn.spilled) wsqi_order_keep(self);
     if (self->order == WSQ_FIFO && self->pool->workers == 1 &&
         !wsqi_lane_empty(&self->pool->lanes[WSQ_NORMAL]))
         self->order = WSQ_SHARED;
     bool ran = wsqi_step_in_frame(self, NULL, inside ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
+    if (self->turn.spilled) wsqi_order_keep(self); /* before this thread spawns outside of tasks */
     wsqi_self_set(former);
     self->outer = outer;
     *link = place;

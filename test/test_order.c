@@ -658,7 +658,9 @@ static void spawned_beside_a_timer(void) {
 }
 
 static wsq_poll note_and_spawn_some(wsq_ctx ctx, step *self) {
-    for (unsigned n = self->number % 3; n != 0 && spawned < TASKS; n--) spawn_next(wsq_pool_of(ctx));
+    unsigned n = self->number % 97 == 0 ? WSQ_RING_CAPACITY - 5 : self->number % 3;
+    if (self->number == 0) n += 8;
+    for (; n != 0 && spawned < TASKS; n--) spawn_next(wsq_pool_of(ctx));
     return note(ctx, self);
 }
 
@@ -668,15 +670,20 @@ static void spawned_in_and_out(void) {
         if (!alone[k].caller_runs) continue;
         wsq_pool *pool = pool_new(alone[k]);
         uint64_t random = test_seed;
-        line = step_array(TASKS, note_and_spawn_some, NULL);
-        spawned = 0;
-        while (spawned < TASKS) {
-            for (uint64_t n = test_below(&random, 4); n != 0 && spawned < TASKS; n--) spawn_next(pool);
-            for (uint64_t n = test_below(&random, 6); n != 0; n--) (void)wsq_pool_run_one(pool);
+        for (size_t round = 0; round < 1 + test_times(20); round++) {
+            line = step_array(TASKS, note_and_spawn_some, NULL);
+            spawned = 0;
+            spawn_next(pool);
+            CHECK(wsq_pool_run_one(pool)); /* fills the ring, and more */
+            while (spawned < TASKS) {
+                for (uint64_t n = test_below(&random, 4); n != 0 && spawned < TASKS; n--) spawn_next(pool);
+                for (uint64_t n = test_below(&random, 1u << test_below(&random, 10)); n != 0; n--)
+                    (void)wsq_pool_run_one(pool);
+            }
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(out_of_order(TASKS), 0);
+            free(line);
         }
-        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-        CHECK_EQ(out_of_order(TASKS), 0);
-        free(line);
         pool_end(pool);
     }
 }
