@@ -560,7 +560,7 @@
  *     3.  [test_fair, oracle starved]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c 2d 2e 14d 14e, test_order]
+ *     6.  [hangs 2c 2d 2e 14d 14e, test_order, test_overflow]
  *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
  *     8.  [hangs 3a 3b 13a, oracle pinned]
  *     9.  [hangs 8a 8b 8c 8d, oracle loop]

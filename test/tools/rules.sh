@@ -52,7 +52,7 @@ programs() {
     [ -n "$PROGRAMS" ] && echo "$PROGRAMS" | tr ' ' '\n' && return
     for name in test_idle progress/exact_calls progress/exact_looks progress/exact_permits progress/exact_events progress/exact_passes progress/exact_wakes progress/exact_here progress/exact_jobs progress/exact_stop test_results test_interface \
         test_cancel test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel \
-        test_hooks test_budget test_guest test_lent test_fork test_pool test_system test_graph test_future test_order \
+        test_hooks test_budget test_guest test_lent test_fork test_pool test_system test_graph test_future test_order test_overflow \
         test_group test_after test_task test_lifo test_deque test_ring test_shutdown test_help test_lane \
         progress/exact_waits progress/exact_soon progress/exact progress/exact_moves test_standin test_misuse test_timer test_driver \
         test_priority test_fair test_spin test_host test_forkjoin test_parallel \
