@@ -4751,6 +4751,49 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
 }
 #endif
 
+/* ---- what lies in a block: queued tasks and public jobs ---- */
+
+static inline bool wsqi_has_deque(const wsqi_worker *worker) {
+    return worker->pool->config.order == WSQ_LIFO;
+}
+
+static size_t wsqi_queue_length(const wsqi_worker *worker) {
+    size_t length = wsq_ring_length(&worker->ring);
+    return wsqi_has_deque(worker) ? length + wsq_deque_length(&worker->deque) : length;
+}
+
+/* Are there tasks in the worker's queue or in its slot? */
+static inline bool wsqi_has_tasks(const wsqi_worker *worker) {
+    return wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
+}
+
+/* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
+static inline void wsqi_steal_request(wsqi_worker *worker) {
+    /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
+     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If the owner has no
+     * job, the traps are set again: by a searcher or, if S counts no searcher, by the owner. (A
+     * joiner that is awake does not count as free, but it sets the traps before it sleeps.) */
+    if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
+        wsqi_store_hint(&worker->front.fork_trap, NULL);
+    if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
+        wsqi_store_hint(&worker->front.join_trap, WSQI_TRAP_SET);
+}
+
+/* A worker's `range`, [bottom:32 | top:32]: its public jobs are in the entries top to bottom - 1 of
+ * its job stack; see >>jobs. */
+static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
+    return (uint64_t)bottom << 32 | top;
+}
+static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
+static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
+
+static uint32_t wsqi_range_length(wsqi_worker *worker) {
+    uint64_t range = wsqi_load_hint(&worker->range);
+    return wsqi_range_bottom(range) - wsqi_range_top(range);
+}
+
+static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
+
 /* ==========================================================================
  * >>lane: lists to which any thread adds tasks
  * Purpose:   lists of tasks that are in no worker's own queue. WSQ_HIGH and WSQ_LOW have one lane
@@ -5330,6 +5373,8 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
+/* ---- waking ---- */
+
 /* Clears one set bit and returns its number, or -1 if none is set. A bit stands for a block: the
  * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. The
  * thread that has the driver, and threads in waits, come last (WSQI_POLLS). So mostly the same
@@ -5398,6 +5443,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s);
 static void wsqi_thread_want(wsq_pool *pool);
 
+/* ---- joiners ---- */
+
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
     for (unsigned w = 0; w < pool->bitmap.words; w++) {
         /* Relaxed: the caller's full barrier orders it. */
@@ -5445,6 +5492,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     else wsqi_joiner_ask_all(pool);
 }
+
+/* ---- notify ---- */
 
 /* Wakes an idle thread. If there is none, a stand-in may have to come (wsqi_thread_want), or a
  * joiner to give its permit. The caller has seen that no thread searches, and that a permit is free
@@ -5496,20 +5545,6 @@ static inline void wsqi_notify_others(wsqi_worker *self) {
     if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
-static inline bool wsqi_has_deque(const wsqi_worker *worker) {
-    return worker->pool->config.order == WSQ_LIFO;
-}
-
-static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    size_t length = wsq_ring_length(&worker->ring);
-    return wsqi_has_deque(worker) ? length + wsq_deque_length(&worker->deque) : length;
-}
-
-/* Are there tasks in the worker's queue or in its slot? */
-static inline bool wsqi_has_tasks(const wsqi_worker *worker) {
-    return wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
-}
-
 /* Notifies for a task that the owner has pushed, unless an older task lies in its queue. In that
  * case the push of the older task has notified, and the thread that comes for the older task sees
  * the new one, too. So the owner need not read S, whose cache line all threads share, each time. */
@@ -5523,33 +5558,6 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
-/* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
-static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
-     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If the owner has no
-     * job, the traps are set again: by a searcher or, if S counts no searcher, by the owner. (A
-     * joiner that is awake does not count as free, but it sets the traps before it sleeps.) */
-    if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
-        wsqi_store_hint(&worker->front.fork_trap, NULL);
-    if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
-        wsqi_store_hint(&worker->front.join_trap, WSQI_TRAP_SET);
-}
-
-/* A worker's `range`, [bottom:32 | top:32]: its public jobs are in the entries top to bottom - 1 of
- * its job stack; see >>jobs. */
-static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
-    return (uint64_t)bottom << 32 | top;
-}
-static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
-static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
-
-static uint32_t wsqi_range_length(wsqi_worker *worker) {
-    uint64_t range = wsqi_load_hint(&worker->range);
-    return wsqi_range_bottom(range) - wsqi_range_top(range);
-}
-
-static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
-
 /* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
  * sleepers then begins after the time of 12 wake-ups. With 3 in a row, it is the time of 23.) */
 enum { WSQI_WAKES = 4 };
@@ -5558,6 +5566,8 @@ enum { WSQI_WAKES = 4 };
  * line of S, which all threads share. With 4, a sleeper that was taken waits longer until it is
  * woken. Both were slower (bench/sim/README, "Figures"). */
 enum { WSQI_TAKEN = 2 };
+
+/* ---- looks ---- */
 
 /* Returns the first worker that it finds with a public job, or NULL. It asks each worker that it
  * finds without one to publish jobs. The caller has passed a full barrier. */
@@ -5705,6 +5715,8 @@ static void wsqi_pass_jobs(wsq_pool *pool) {
 static void wsqi_pass_on(wsq_pool *pool) {
     if (!wsqi_notify_tasks(pool, UINT_MAX)) wsqi_pass_jobs(pool);
 }
+
+/* ---- searching ---- */
 
 /* The owner begins to search: from here on S counts it as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
