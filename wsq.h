@@ -4261,7 +4261,7 @@ typedef struct wsqi_searched {
 
 /* What a worker remembers from one sleep to the next. */
 typedef struct wsqi_slept {
-    bool suspicious; /* its last wsqi_park_end saw a queued task, but no searcher */
+    bool suspicious; /* its last wsqi_park_timeout saw a queued task, but no searcher */
     uint32_t beside; /* how often in a row it woke up, for jobs, on its waker's processor */
     uint64_t run;    /* counters.run when it last went to sleep */
 } wsqi_slept;
@@ -4398,7 +4398,7 @@ typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
     wsqi_a64 sweeper;  /* the wsqi_thread_key of that thread; 0: none */
-    wsqi_a64 stuck;    /* the mark of wsqi_stuck_now when the pool was last found stuck; 0: never */
+    wsqi_a64 stuck;    /* the mark from when the pool was last found stuck; 0: never */
     wsqi_frame *frame; /* the sweeping thread's, if it has no block: the cleanups that it is in */
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
@@ -5158,7 +5158,7 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
 
 /* How many tasks are spawned and not done. `finished` was added up first (wsqi_finished), and here
  * the spawned ones are. If the result is 0, no task was left at a moment between the two sums. */
-static uint64_t wsqi_pending_since(const wsq_pool *pool, uint64_t finished) {
+static uint64_t wsqi_unfinished_since(const wsq_pool *pool, uint64_t finished) {
     uint64_t spawned = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++)
         /* Relaxed: the acquires in wsqi_finished (P2) come before this read. */
@@ -5168,8 +5168,8 @@ static uint64_t wsqi_pending_since(const wsq_pool *pool, uint64_t finished) {
     return spawned - finished;
 }
 
-static uint64_t wsqi_pending(const wsq_pool *pool) {
-    return wsqi_pending_since(pool, wsqi_finished(pool));
+static uint64_t wsqi_unfinished(const wsq_pool *pool) {
+    return wsqi_unfinished_since(pool, wsqi_finished(pool));
 }
 
 /* Is every remaining task held? Then none can run: they wait for each other in a circle, for a
@@ -5182,7 +5182,7 @@ static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
     if (held == 0) return false; /* mostly: then no sums are needed */
     uint64_t finished = wsqi_finished(pool);
     *mark = finished + (held << 40);
-    if (wsqi_pending_since(pool, finished) != held) return false;
+    if (wsqi_unfinished_since(pool, finished) != held) return false;
     /* Is `held` still the same as before the sums? A compare-and-swap sees its newest value. (An
      * addition of 0 may see an older one, because clang turns it into a load.) Relaxed: this
      * publishes nothing. */
@@ -5195,7 +5195,7 @@ static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
  * mark comes from the counts that wsqi_stuck has found stuck. (If the counts were read again here,
  * they could be newer. Then this thread would store a mark that it has not checked. The thread that
  * does check these counts would find that mark, and call no thread.) */
-static bool wsqi_stuck_now(wsq_pool *pool) {
+static bool wsqi_stuck_anew(wsq_pool *pool) {
     uint64_t mark;
     if (!wsqi_stuck(pool, &mark)) return false;
     uint64_t former = wsqi_load_hint(&pool->duty.stuck);
@@ -5206,12 +5206,12 @@ static bool wsqi_stuck_now(wsq_pool *pool) {
 /* Calls the threads in wsq_pool_wait if no task can run any more. The caller has passed a full
  * barrier (W4). */
 static inline void wsqi_call_if_quiet(wsq_pool *pool) {
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck_now(pool)))
-        wsqi_call(pool, pool);
+    if (wsqi_load_fenced(&pool->waiters) == 0) return;
+    if (wsqi_unfinished(pool) == 0 || wsqi_stuck_anew(pool)) wsqi_call(pool, pool);
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more. A thread does this after it has
- * changed a count that wsqi_pending or wsqi_stuck reads. */
+ * changed a count that wsqi_unfinished or wsqi_stuck reads. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this thread sees the waiter, which is in wsq_pool_wait, or the waiter sees the
      * counts. Otherwise the waiter would sleep although no task is left. Pairs with W5. */
@@ -5994,7 +5994,7 @@ static void wsqi_watcher_wake(wsq_pool *pool, uint32_t watcher) {
 }
 
 /* Is a LIFO slot full, or the driver free? Either needs a watcher. */
-static bool wsqi_slots_full(wsq_pool *pool) {
+static bool wsqi_watch_needed(wsq_pool *pool) {
     if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         /* I10: either this thread sees the slot full, or the slot's owner sees that no thread
@@ -6011,7 +6011,8 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     uint32_t none = 0;
     /* I10: either this thread sees a new timer, or the thread that set the timer sees no watcher,
      * and wakes a thread. Otherwise no thread would wait for the timer. Pairs with I11. */
-    if (wsqi_load_sc(&pool->watch.timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
+    bool timers = wsqi_load_sc(&pool->watch.timer_next) != WSQI_NEVER;
+    if (!timers && !wsqi_watch_needed(pool)) return false;
     /* B6: a thread that reads this index sees this worker's block. Pairs with I11. A thread that
      * still reads 0 wakes one thread too many: no harm. Failure: another thread watches. */
     return wsqi_cas_rel(&pool->watch.watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
@@ -6031,12 +6032,12 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
-    bool full = wsqi_slots_full(pool);
+    bool full = wsqi_watch_needed(pool);
     if (!full) {
         /* I10: either the watcher sees the slot full, or the slot's owner sees this store, and
          * wakes the watcher. Pairs with I11. */
         wsqi_store_sc(&pool->watch.watcher, watcher);
-        full = wsqi_slots_full(pool);
+        full = wsqi_watch_needed(pool);
     }
     /* I10: as above */
     if (full) wsqi_store_sc(&pool->watch.watcher, watcher |= WSQI_WATCHES_SLOTS);
@@ -6164,7 +6165,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 /* The watcher's time is up, so it looks. It takes the driver if that is free. If a timer is due, or
  * a slot may be robbed, it wakes itself with a free permit. If no permit is free, it asks a
  * joiner for one: for a slot it does so here, for a timer in its next call of wsqi_watch_until. */
-static void wsqi_watch_end(wsqi_worker *self) {
+static void wsqi_watch_look(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
     /* The time of the next look lies in the pool, because the next watcher needs it, too. */
@@ -6183,7 +6184,7 @@ static void wsqi_watch_end(wsqi_worker *self) {
 /* The owner is idle, and its park_timeout_ns is up. If at two time-outs in a row a task is queued,
  * a permit is free, and no thread searches, a wake-up was lost. Then the owner wakes itself. (At
  * the first time-out the task's producer may be about to notify.) */
-static void wsqi_park_end(wsqi_worker *self) {
+static void wsqi_park_timeout(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     bool before = self->sleep.suspicious;
@@ -6211,8 +6212,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
         wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->driving == WSQI_DRIVING_EVENTS || !wsqi_asleep(self)) return watching;
     if (until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
-    if (watching) wsqi_watch_end(self);
-    else wsqi_park_end(self);
+    if (watching) wsqi_watch_look(self);
+    else wsqi_park_timeout(self);
     return watching;
 }
 
@@ -6245,7 +6246,7 @@ static void wsqi_leave_waker(wsqi_worker *self) {
  * one thread sleeps for all workers (caller_runs). Otherwise the driver stays free for the thread
  * that had it last, which mostly comes back soon. If another thread took the driver each time, each
  * event would cost the wake-up of that thread. */
-static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
+static void wsqi_driver_keep(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
     uint32_t poller = wsqi_load_hint(&pool->watch.poller) & ~WSQI_HEARD;
@@ -6281,7 +6282,7 @@ static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
     self->search.robs_slots = false;
     self->permit = self->searching = true; /* a waker gives both; wsqi_wake_self overwrites both */
     /* These two calls precede wsqi_pass_on, which wakes a thread if a needed watcher is missing. */
-    wsqi_driver_rest(self, s);
+    wsqi_driver_keep(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
@@ -8113,7 +8114,7 @@ static wsqi_lane *wsqi_lane_nth(wsq_pool *pool, unsigned n) {
     return n - lanes < pool->workers ? &wsqi_block(pool, n - lanes)->inbox : NULL;
 }
 
-static bool wsqi_queued(wsq_pool *pool) {
+static bool wsqi_lanes_hold(wsq_pool *pool) {
     wsqi_lane *lane;
     for (unsigned n = 0; (lane = wsqi_lane_nth(pool, n)) != NULL; n++)
         if (!wsqi_lane_empty(lane)) return true;
@@ -9831,7 +9832,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     for (;;) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
-        quiet = wsqi_pending(pool) == 0;
+        quiet = wsqi_unfinished(pool) == 0;
         uint64_t before = mark;
         bool stuck = wsqi_stuck(pool, &mark);
         /* A task can run, or one has ended or become held since the last look. */
@@ -10673,7 +10674,7 @@ static bool wsqi_join_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
  * so perhaps the watcher called it, for a full slot or a timer. */
 static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
     const wsqi_worker *where[2];
-    if (asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER))
+    if (asked && (wsqi_watch_needed(pool) || wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER))
         return true;
     /* I11: this thread sees that the watcher waits for a permit, or the watcher sees JOINED. (The
      * barrier is J7's or, if JOINED was not set, the one in wsqi_joiner_mark.) */
@@ -11424,7 +11425,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
             awake, wsqi_guests(wsqi_load_hint(&pool->permits)));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
-            wsqi_pending(pool), wsqi_load_hint(&pool->held));
+            wsqi_unfinished(pool), wsqi_load_hint(&pool->held));
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
     wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->global_lanes - 1);
     wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
@@ -11521,7 +11522,7 @@ static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
 static void wsqi_copy_tasks(wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
     wsqi_list *listing = pool->listing;
-    uint64_t pending = wsqi_pending(pool);
+    uint64_t pending = wsqi_unfinished(pool);
     wsqi_lock(pool, &listing->lock);
     for (size_t i = 0; i < listing->capacity; i++)
         if (listing->entries[i].task != NULL) wsqi_dump_copy(dump, &listing->entries[i]);
@@ -11582,7 +11583,7 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  * perhaps no worker takes tasks. If another sweep runs already, that sweep cancels them. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_begin(pool);
-    while (wsqi_queued(pool)) {
+    while (wsqi_lanes_hold(pool)) {
         /* G3: no sweeps overlap. Failure: another sweep, maybe on this stack, will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         wsqi_store_hint(&pool->duty.sweeper, (uint64_t)wsqi_thread_key());
@@ -11708,7 +11709,7 @@ static bool wsqi_swept(wsqi_wait *wait) {
     wsqi_fence_sc(); /* P4: as in wsqi_check_still */
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: as in wsqi_still */
     bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
-    bool still = sleep && !wsqi_queued(pool) && !wsqi_waits_called(pool);
+    bool still = sleep && !wsqi_lanes_hold(pool) && !wsqi_waits_called(pool);
     bool vain = still && wsqi_wait_endless(wait);
     if (still && !vain && !wsqi_waits_release(pool)) vain = true; /* else nobody would go on */
     wsqi_unlock(pool, &pool->lock);
@@ -11723,7 +11724,7 @@ static bool wsqi_still(wsq_pool *pool, bool stopper) {
     /* P5: what a thread did before it went off duty is visible, too. */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads);
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
-    bool left = wsqi_queued(pool);
+    bool left = wsqi_lanes_hold(pool);
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made && !left; i++)
         left = wsqi_has_tasks(wsqi_block(pool, i));
     /* Maybe no other thread takes the queued tasks, so this calls the thread in wsq_pool_shutdown.
@@ -12115,7 +12116,7 @@ WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return wsqi_blocks(pool)
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
     wsqi_check_pool(pool);
-    return wsqi_pending(pool);
+    return wsqi_unfinished(pool);
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {

@@ -299,7 +299,7 @@ static void watches(void) {
     wsq_pool *pool = still(WSQ_FIFO);
     wsqi_worker *self = wsqi_block(pool, 5), *first = wsqi_block(pool, 0);
     wsq_task task;
-    CHECK(!wsqi_slots_full(pool));
+    CHECK(!wsqi_watch_needed(pool));
     CHECK_EQ(wsqi_watch_until(self, 1000), WSQI_NEVER);
     CHECK_EQ(wsqi_load_sc(&pool->watch.watcher), 6);
     wsqi_store_sc(&pool->watch.timer_next, (uint64_t)1000); /* it is due; a worker fires it, if all work */
@@ -310,7 +310,7 @@ static void watches(void) {
     set_s(pool, 0, 1, 0, false);
     CHECK_EQ(wsqi_watch_until(self, 1000), 1000);
     wsqi_store_sc(&first->lifo, &task);
-    CHECK(wsqi_slots_full(pool));
+    CHECK(wsqi_watch_needed(pool));
     wsqi_store_sc(&pool->watch.due, (uint64_t)900);
     CHECK_EQ(wsqi_watch_until(self, 1000), 900);
     CHECK_EQ(wsqi_load_sc(&pool->watch.watcher), 6 | WSQI_WATCHES_SLOTS | WSQI_WATCHES_PERMITS);
@@ -339,7 +339,7 @@ static void suspects(void) {
     set_bit(pool->bitmap.sleepers, 5);
     for (int look = 0; look < 7; look++) {
         set_s(pool, look == 1, look != 3, 1, false);
-        wsqi_park_end(self);
+        wsqi_park_timeout(self);
         CHECK_EQ(self->sleep.suspicious, look != 1 && look != 3);
         CHECK_EQ(wsqi_load_stat(&self->counters.rescued), look >= 5 ? look - 4 : 0);
         if (look == 5) CHECK_EQ(pool_bits(pool->bitmap.sleepers, pool->bitmap.words), 0);

@@ -90,7 +90,7 @@ static inline const char *pool_wrong(wsq_pool *pool) {
     const wsq_config *config = &pool->config;
     uint64_t s = 0, rest = 1, bits = 0, joiners = 0;
     uint32_t threads = 0;
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_unfinished(pool) != 0) return NULL;
     bool still = false;
     for (int i = 0; i < 100 && !still; i++) {
         if (i != 0) nap(MS);
