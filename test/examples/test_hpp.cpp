@@ -133,7 +133,7 @@ static void future_all(wsq::pool &pool) {
 
 // Whoever holds the future last may let it go before, while and after the task runs.
 static void future_let_go(wsq::pool &pool) {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 200; i++) {
         auto future = pool.submit([i] { return counted(i); });
         if (i % 3 == 0) future = {};
         if (i % 3 == 1) pool.submit([](auto f) { return f.get(); }, std::move(future));
@@ -220,7 +220,7 @@ static void future_unwanted(wsq::pool &pool) {
 
 // One thread waits for the value, another one cancels.
 static void future_cancelled_beside_get(wsq::pool &pool) {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 200; i++) {
         auto wanted = pool.submit([] { return counted(1); });
         auto cancels = pool.submit([&] { wanted.cancel(); });
         try {
@@ -278,7 +278,7 @@ static void groups_again(wsq::pool &pool) {
                 if (group.spawn([&, c = counted(1)] { called++; })) spawned++;
         };
         std::thread one(spawn), two(spawn);
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < 200; i++) {
             if (i % 16 == 0) group.spawn([] { throw oops(); });
             if (i % 2 == 0) group.cancel();
             else throws<oops>([&] { group.wait(); });
