@@ -133,7 +133,7 @@ static void future_all(wsq::pool &pool) {
 
 // Whoever holds the future last may let it go before, while and after the task runs.
 static void future_let_go(wsq::pool &pool) {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2000; i++) {
         auto future = pool.submit([i] { return counted(i); });
         if (i % 3 == 0) future = {};
         if (i % 3 == 1) pool.submit([](auto f) { return f.get(); }, std::move(future));
@@ -220,7 +220,7 @@ static void future_unwanted(wsq::pool &pool) {
 
 // One thread waits for the value, another one cancels.
 static void future_cancelled_beside_get(wsq::pool &pool) {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2000; i++) {
         auto wanted = pool.submit([] { return counted(1); });
         auto cancels = pool.submit([&] { wanted.cancel(); });
         try {

@@ -110,7 +110,7 @@ emulated() { # qemu's name, compiler's prefix
 # ---- languages ----
 
 run() { # compile command
-    "$@" -o "$dir/a.out" && timeout 60 "$dir/a.out"
+    "$@" -o "$dir/a.out" && timeout 180 "$dir/a.out"
 }
 
 language() { # standard, compile command
