@@ -2636,8 +2636,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  N3 N4  timer fired or set; seen     rel; acq      each other  a timer is freed while it fires
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
+ *  B4 B5  block taken; left             acq; rel      each other  two threads use one block
  *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
  *  B7 B8  free threads are counted      acq; rel    each other  a thread is counted twice
+ *  B9     asked to leave                release       B10         a waiter is not called
+ *  B10    pump left                     acq+rel       B4 B9       as B9; two threads run one worker
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -2660,13 +2663,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last thread misses ended tasks
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses a task's end
- *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  V1 V2  driver taken; left           acq; seq_cst  each other  two uses of the driver overlap
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    jobs stay hidden from a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       jobs stay hidden from a sleeper
- *  B4 B5  block taken; left             acq; rel      each other  two threads use one block
  * ========================================================================== */
 
 #include <inttypes.h>
@@ -4094,8 +4095,10 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
  *             has queued it, and its next run begins) -> done (its run returns WSQ_DONE, or a
  *             thread cancels it)
- *   lease     vacant -> here (a thread has entered) -> vacant (it has left). If it was asked to
- *             leave: here -> dismissed -> vacant
+ *   lease     (says whether a thread uses the block: for its whole life; while it is lent; while it
+ *             works in a caller_runs pool, then as worker 0; or for one wsq_run or helper)
+ *             vacant -> here (a thread has taken the block) -> vacant (it has left). If another
+ *             thread has asked it to leave: here -> dismissed -> vacant
  *   pool      running -> closed (any shutdown closes the global queue's lanes; the phase stays RUN
  *             during a drain) -> cancelling (after the drain, if there is one) -> over (a thread
  *             finds the pool still, and no task in the middle of its run). In a child of fork():
@@ -4342,8 +4345,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* the public jobs; owner and thieves write */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
     wsqi_woken woken;
-    wsqi_a32 lease;   /* of a lent thread, or a spare block: 4 * (number of ended leases) +
-                       * WSQI_LEASE_* */
+    wsqi_a32 lease;   /* 4 * (number of ended leases) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* in a WSQ_LIFO pool: tasks spawned or woken here; the ring has the others */
@@ -4485,7 +4487,6 @@ struct wsq_pool {
     wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_made made;
-    wsqi_a32 pump; /* WSQI_PUMP_*; only in a caller_runs pool, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * free permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
@@ -4569,7 +4570,7 @@ static unsigned wsqi_threads_started(const wsq_pool *pool) {
 
 /* Can the pool start one more stand-in? */
 static bool wsqi_standins_left(const wsq_pool *pool) {
-    return wsqi_threads_started(pool) != pool->spare_base;
+    return wsqi_load_fenced(&pool->made.standins) != pool->config.max_standins;
 }
 
 static unsigned wsqi_spares_made(const wsq_pool *pool) {
@@ -4581,9 +4582,14 @@ static unsigned wsqi_own_threads(const wsq_config *config) {
     return config->caller_runs || config->lend_only ? 0 : config->workers;
 }
 
+/* Is this the index of a spare block? (A spare block has no queue.) */
+static bool wsqi_is_spare(const wsq_pool *pool, unsigned index) {
+    return index >= pool->spare_base;
+}
+
 /* Is there a block with this index? The index may be any number. */
 static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
-    if (index < pool->spare_base) return index < wsqi_threads_made(pool);
+    if (!wsqi_is_spare(pool, index)) return index < wsqi_threads_made(pool);
     return index - pool->spare_base < wsqi_spares_made(pool);
 }
 
@@ -4651,7 +4657,7 @@ static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_use(pool, self);
-    while (self != NULL && (self->pool != pool || self->index >= pool->spare_base))
+    while (self != NULL && (self->pool != pool || wsqi_is_spare(pool, self->index)))
         self = self->outer;
     return self;
 }
@@ -5770,14 +5776,37 @@ static void wsqi_search_end(wsqi_worker *self) {
  *            the thread has a permit.
  * Invariant: at most one thread uses a block. `outer` links the blocks that a thread uses, in one
  *            pool or in several, from the innermost outward. A block exists as long as its pool.
- * Writers:   lease: the thread that takes the block; wsq_worker_dismiss. The rest of a block: the
- *            thread that uses it, if nothing else is said (>>shared).
+ * Writers:   lease: the thread that takes the block (for a new thread: the one that starts it);
+ *            wsqi_dismiss. The rest of a block: the thread that uses it, if nothing else is said
+ *            (>>shared).
  * ========================================================================== */
 
-enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
+enum {
+    WSQI_LEASE_VACANT = 0,
+    WSQI_LEASE_HERE = 1,
+    WSQI_LEASE_DISMISSED = 3,
+    WSQI_LEASE_MASK = 3
+};
 
-static bool wsqi_dismissed(wsqi_worker *self) {
-    return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
+/* Does a thread use this block? */
+static bool wsqi_has_thread(wsqi_worker *block) {
+    return (wsqi_load_hint(&block->lease) & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT;
+}
+
+/* Was the block's thread asked to leave? */
+static bool wsqi_dismissed(wsqi_worker *block) {
+    return (wsqi_load_hint(&block->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
+}
+
+/* Asks the block's thread to leave. False: no thread uses the block, or the thread is leaving. */
+static bool wsqi_dismiss(wsqi_worker *block) {
+    uint32_t lease = wsqi_load_hint(&block->lease);
+    /* B9: a thread that leaves the pump sees the wait of the thread that makes the request. Pairs
+     * with B10. (A request that stands there already is written once more, because it may be an old
+     * one: the thread to which it was made may have left.) Failure: the thread has left. The next
+     * one must not get the request. */
+    return (lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT &&
+           wsqi_cas_rel(&block->lease, &lease, lease | WSQI_LEASE_DISMISSED);
 }
 
 /* If tasks take at least this long on average, a worker that wakes a task notifies. Otherwise the
@@ -5830,6 +5859,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 
 /* Sets up a block. False: no memory for its deque. */
 static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
+    unsigned free = wsqi_free_permits(wsqi_load_hint(&pool->permits));
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
     self->parker.parking = &pool->parking;
@@ -5841,8 +5871,9 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     wsqi_steal_request(self); /* sets the traps, because no job is public yet */
     wsq_random_seed(&self->random, pool->config.seed + index);
     wsq_tune_init(&self->tune, &pool->config);
-    self->order = index < pool->spare_base ? pool->config.order : WSQ_SHARED;
-    wsqi_permit_set(self, index < pool->workers && !pool->config.lend_only);
+    self->order = wsqi_is_spare(pool, index) ? WSQ_SHARED : pool->config.order;
+    /* At first a pool's permits are all free (lend_only), or each worker has one. */
+    wsqi_permit_set(self, index + free < pool->workers);
     self->turn.left = self->tune.interval;
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
@@ -5875,6 +5906,12 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
+/* What the lease becomes when the block's thread leaves: VACANT, with one lease more. (Relaxed:
+ * another thread can only add a request to leave, which makes no difference here.) */
+static uint32_t wsqi_lease_next(wsqi_worker *block) {
+    return (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1;
+}
+
 /* The thread enters a block that it has taken: its innermost block until wsqi_block_leave. */
 static void wsqi_block_enter(wsqi_worker *block) {
     block->outer = wsqi_self_get();
@@ -5885,10 +5922,9 @@ static void wsqi_block_enter(wsqi_worker *block) {
  * wsqi_serve it costs two instructions a task: gcc 12.) */
 WSQI_COLD static void wsqi_block_leave(wsqi_worker *block) {
     wsqi_self_set(block->outer);
-    /* B5: the next thread sees what this thread did in the block. Pairs with B4. The new value is
-     * VACANT and counts one lease more. Relaxed: between load and store only a dismissal could
-     * change `lease`. The dismissal may be lost, because this thread leaves anyway. */
-    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
+    /* B5: the next thread sees what this thread did in the block. Pairs with B4. (A request to
+     * leave may get lost here, because this thread leaves anyway.) */
+    wsqi_store_rel(&block->lease, wsqi_lease_next(block));
 }
 
 /* Takes a spare block of one of two kinds: for a task inside a wait (`above`), or for a wsq_run
@@ -8546,7 +8582,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned circles = ordered ? WSQI_DISTANCES : 1;
     unsigned most = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
-    if (pool->config.caller_runs) most = count; /* there a search has only one round */
+    if (pool->spin.rounds == 1) most = count; /* no second round visits the others (caller_runs) */
     uint64_t asleep = 0;
     for (unsigned distance = 0; distance < circles && *task == NULL; distance++) {
         unsigned visits = most;
@@ -9048,34 +9084,33 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
  * >>pump: caller_runs pools, where the waiting thread works
  * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
  *            the pool's tasks, and acts for each of them as one of the pool's workers.
- * Invariant: at most one thread works, until its wait or its wsq_pool_run_one ends. A second one
- *            that wants to work sets `pump` to WANTED. In a wait it then sleeps. When the working
- *            thread leaves, it calls all waiting threads.
- * Writers:   pump: any thread, by CAS or exchange. A block's `outer`: the working thread.
- * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is how a lock on
- *            a futex marks that it has waiters (Drepper 2004).
+ * Invariant: at most one thread works, until its wait or its wsq_pool_run_one ends. It has the
+ *            lease of worker 0, and sleeps as worker 0. A second thread that wants to work asks it
+ *            to leave, and in a wait then sleeps. The working thread does not leave earlier for
+ *            that, but when it leaves, it calls all waiting threads.
+ * Writers:   a block's `outer`: the working thread. The lease: see >>block.
+ * Source:    GLib's GMainContext, which one thread at a time owns; the request to leave is how a
+ *            lock on a futex marks that it has waiters (Drepper 2004).
  * ========================================================================== */
-
-enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
 /* Lets this thread run the pool's tasks. False: another thread does, or caller_runs is not set. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
-    uint32_t pump = WSQI_PUMP_FREE;
     if (!pool->config.caller_runs) return false;
     if (wsqi_local(pool) != NULL) return true;
-    /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
-     * thread works. That thread finds WANTED when it leaves, and calls the waiting threads. */
-    if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
-        wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8: as above */
-        return false;
+    wsqi_worker *block = wsqi_block(pool, 0);
+    while (!wsqi_lease_take(block))
+        if (wsqi_dismiss(block)) return false;
     wsqi_duty_begin(pool);
     return true;
 }
 
 static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
-    /* W9: the next thread in the pump sees what this thread did here. Pairs with W8. */
-    if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
+    wsqi_worker *block = wsqi_block(pool, 0);
+    uint32_t next = wsqi_lease_next(block);
+    /* B10: the next thread in the pump sees what this thread did there, and this thread sees the
+     * wait of each thread that asked it to leave, and so calls that thread. Pairs with B4, B9. */
+    if ((wsqi_xchg_acqrel(&block->lease, next) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED)
         wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
 }
@@ -9316,8 +9351,10 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
     /* Relaxed: the caller holds the pool's lock, or the pool is not shared yet. */
     wsqi_add_rlx(&pool->duty.threads, 1u);
+    (void)wsqi_lease_take(self); /* for the new thread */
     if (wsqi_thread_start(&self->thread, wsqi_serve, self, pool->config.stack_size, name))
         return true;
+    wsqi_store_hint(&self->lease, wsqi_lease_next(self));
     wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as in the add above. */
     return false;
 }
@@ -9468,8 +9505,13 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 
 /* ---- lent threads ---- */
 
+/* Can threads be lent to this pool? */
+static bool wsqi_borrows(const wsq_pool *pool) {
+    return pool != NULL && pool->config.lend_only;
+}
+
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
-    if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
+    if (!wsqi_borrows(pool)) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_duty_begin(pool);
@@ -9485,15 +9527,9 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
 }
 
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
-    if (pool == NULL || !pool->config.lend_only || worker >= pool->workers) return;
-    if (wsqi_forked(pool)) return;
+    if (!wsqi_borrows(pool) || worker >= pool->workers || wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
-    uint32_t lease = wsqi_load_hint(&self->lease);
-    /* Relaxed: this is only a request. Failure: the thread was dismissed before, or has left; the
-     * next thread that takes its block must not get the request. */
-    if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
-        wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
-        wsqi_unpark(&self->parker);
+    if (wsqi_dismiss(self)) wsqi_unpark(&self->parker);
 }
 
 /* ==========================================================================
@@ -11371,9 +11407,9 @@ static double wsqi_seconds(uint64_t from, uint64_t to) {
 
 static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
     const wsq_pool *pool = dump->pool;
-    const char *kind = worker < pool->workers      ? "worker"
-                       : worker < pool->spare_base ? "stand-in"
-                                                   : "guest";
+    const char *kind = wsqi_is_spare(pool, worker) ? "guest"
+                       : worker < pool->workers    ? "worker"
+                                                   : "stand-in";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
 }
@@ -11430,14 +11466,6 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->global_lanes - 1);
     wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
     fputs("\n", dump->file);
-}
-
-/* Does this worker or stand-in have a thread, started or lent? */
-static bool wsqi_has_thread(wsqi_worker *worker) {
-    const wsq_pool *pool = worker->pool;
-    uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
-    return worker->index < wsqi_threads_started(pool) &&
-           (!pool->config.lend_only || lease != WSQI_LEASE_VACANT);
 }
 
 /* What a worker does, as far as other threads can see. */
@@ -11606,7 +11634,7 @@ static void wsqi_check_over(wsq_pool *pool) {
     uint32_t phase = wsqi_load_fenced(pool->phase);
     if (WSQI_LIKELY(phase == WSQI_PHASE_RUN)) return;
     if (phase == WSQI_PHASE_OVER) wsqi_sweep(pool);
-    else if (pool->config.lend_only) wsqi_call(pool, pool);
+    else if (wsqi_borrows(pool)) wsqi_call(pool, pool);
 }
 
 /* Is this block one that the waiting thread uses, now or further down its stack? The caller has
@@ -11784,7 +11812,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     for (;;) {
         wsqi_wait_listen(wait);
         /* A lend_only or caller_runs pool may have no thread to cancel tasks, so this one does. */
-        if (pool->config.lend_only) wsqi_sweep(pool);
+        if (wsqi_borrows(pool)) wsqi_sweep(pool);
         if (wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
             wsqi_pump_leave(pool);
@@ -11822,17 +11850,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
  * driver, no helper or guest runs a task or job, and no timer is set. Then nothing happens unless a
  * thread outside acts. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
-    unsigned started = wsqi_threads_started(pool), made = wsqi_threads_made(pool);
     /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
-    if (wsqi_load_hint(&pool->duty.threads) > started) return false;
-    for (unsigned i = 0; i < started; i++) {
-        wsqi_worker *worker = i < made ? wsqi_block(pool, i) : NULL;
-        /* In a caller_runs pool the working thread sleeps as worker 0. */
-        bool works = !pool->config.caller_runs ||
-                     (i == 0 && wsqi_load_hint(&pool->pump) != WSQI_PUMP_FREE);
-        if (worker != NULL && (!works || !wsqi_has_thread(worker))) continue;
-        if (worker == NULL || wsqi_load_hint(&worker->parker.token) != WSQI_TOKEN_ASLEEP)
-            return false;
+    if (wsqi_load_hint(&pool->duty.threads) > wsqi_threads_started(pool)) return false;
+    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (!wsqi_has_thread(worker)) continue;
+        if (wsqi_load_hint(&worker->parker.token) != WSQI_TOKEN_ASLEEP) return false;
     }
     return wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER;
 }
@@ -12107,7 +12130,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 /* ---- settings and counts ---- */
 
 WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns) {
-    if (!pool->config.caller_runs) wsqi_store_hint(&pool->spin.ns, spin_ns);
+    if (pool->spin.rounds != 1) wsqi_store_hint(&pool->spin.ns, spin_ns); /* 1: caller_runs */
 }
 
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
