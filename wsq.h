@@ -638,7 +638,7 @@
  * direct call lets the compiler inline the function into itself (make it static inline). A loop
  * that forks needs an array of jobs, and joins them from the last to the first.
  *
- * The job stack holds 129,000 jobs; when it is full, a fork runs its job immediately. WSQ_ASSERT
+ * The job stack holds 130,000 jobs; when it is full, a fork runs its job immediately. WSQ_ASSERT
  * catches joins in the wrong order and a stale context.
  *
  * A join whose job was stolen runs other jobs meanwhile. So do not hold a lock across a join if
@@ -740,7 +740,7 @@
  *     WSQ_RING_START        for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS    for tests, with the implementation: every job is published immediately
  *
- * SIZE. wsq adds 73 kB of code to a program that creates a pool, spawns, waits and destroys, and 29
+ * SIZE. wsq adds 84 kB of code to a program that creates a pool, spawns, waits and destroys, and 35
  * kB with -Os, WSQ_STATIC, WSQ_NO_STATS and WSQ_NO_HOOKS (gcc 12, x86-64). bench/README.md has the
  * table.
  *
@@ -1511,8 +1511,9 @@ typedef enum wsq_event {
     WSQ_EVENT_CANCEL,     /* a task ends by being cancelled; subject: the wsq_task, whose cleanup
                            * has not been called yet */
     WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
-                           * wsq_future or stolen wsq_job that it waits for, or NULL in
-                           * wsq_block_begin */
+                           * wsq_future or stolen wsq_job that it waits for, or NULL in the
+                           * outermost wsq_block_begin. In a caller_runs pool wsq_block_begin
+                           * reports nothing, and a wait only if it finds no task to run */
     WSQ_EVENT_UNBLOCK     /* the function goes on; subject: the address that BLOCK gave, whose
                            * memory may be freed by now */
 } wsq_event;
@@ -1582,23 +1583,14 @@ typedef struct wsq_config {
                                  * WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks, and
                                  * their stacks limit how deep waits nest: WAITING in >>guide */
-    bool lend_only;             /* true: the pool starts no threads; yours call wsq_worker_enter */
     uint64_t seed;              /* seed of the random choice of victims; 0: taken from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept this long looks for tasks whose wake-up
                                  * was lost (wsq_stats.rescued); 0: never */
-    uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
-                                 * work before it sleeps. WSQ_SPIN_OFF: it looks once. 0: about 15
-                                 * us (on one processor: two looks). This time is shorter if the
-                                 * worker's recent searches found nothing, or if half of the workers
-                                 * were woken for other work and still search.
-                                 * Exceptions, with any value: if a thread outside has just run a
-                                 * task in its wait, a worker looks only once. If a thread outside
-                                 * runs another task within 60 us, and spin_ns is 0 or at least 60
-                                 * us, one worker looks for 60 us. (WAITING in >>guide says how long
-                                 * a thread outside looks.) */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
-    uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
-    uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
+    uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2, or
+                                 * max_interval if that is 1 */
+    uint32_t max_interval;      /* most tasks between two looks; 0: 255, or min_interval if that is
+                                 * more */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
     uint32_t budget;            /* calls of wsq_budget_take that return true in one run of a task;
                                  * 0: 128 */
@@ -1613,8 +1605,19 @@ typedef struct wsq_config {
     const wsq_topology *topology;   /* copied; NULL: on Linux the system says which workers are near
                                      * each other; elsewhere all workers count as near */
     const wsq_driver *driver;       /* copied; NULL: idle threads wait for nothing but work */
-    bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
-                                     * every spawn, wake, run and end then takes one lock */
+    uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
+                                 * work before it sleeps. WSQ_SPIN_OFF: it looks once. 0: about 15
+                                 * us (on one processor: two looks). This time is shorter if the
+                                 * worker's recent searches found nothing, or if half of the workers
+                                 * were woken for other work and still search.
+                                 * Exceptions, with any value: if a thread outside has just run a
+                                 * task in its wait, a worker looks only once. If a thread outside
+                                 * runs another task within 60 us, and spin_ns is 0 or at least 60
+                                 * us, one worker looks for 60 us. (WAITING in >>guide says how long
+                                 * a thread outside looks.) */
+    bool lend_only;             /* true: the pool starts no threads; yours call wsq_worker_enter */
+    bool list_tasks;            /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
+                                 * every spawn, wake, run and end then takes one lock */
 } wsq_config;
 
 /* The numbers that wsq_worker_stats and wsq_pool_stats report. The last three members describe the
@@ -1960,8 +1963,8 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool);
  * interval are means over the workers. Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
 
-/* This stores the statistics of one worker in *out; they are all 0 if no thread has worked at this
- * index (wsq_worker_index). Any thread may call this; the numbers are a snapshot. */
+/* This stores the statistics of one worker in *out. If no thread has worked at this index
+ * (wsq_worker_index), all counts are 0. Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
 
 /* This writes a table to `file`: a row for each worker, a row with a plus for each stand-in made so
@@ -2129,8 +2132,9 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
 /* This sets the timer: `delay_ns` nanoseconds from now it wakes the task, as wsq_wake does. The
  * task must be one of this pool's. A timer that is set already is set anew. The call takes the same
  * short time however many timers are set, and allocates nothing. A task may have any number of
- * timers. The timers that one worker, or one outside thread, has set fire in the order of their
- * times, except a timer that another thread had set before: it stays with the former ones.
+ * timers. With one worker, the timers that one thread has set fire in the order of their times,
+ * except a timer that another thread had set before: it stays with the former ones. (With several
+ * workers, timers that are due at about the same time may wake their tasks in any order.)
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, even while another thread sets the same timer
@@ -2337,8 +2341,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool);
 
 /* This sets the node up, with no edges, and adds it to the graph: each run of the graph calls `fn`
- * with the node's task. Neither `fn` nor a cleanup may return WSQ_GONE. The owner of the graph may
- * call this.
+ * with the node's task. Call it once for each node. Neither `fn` nor a cleanup may return WSQ_GONE.
+ * The owner of the graph may call this.
  * WSQ_ERR_INVALID: the graph runs, or an argument is NULL. */
 WSQ_API wsq_result wsq_graph_add(wsq_graph *graph, wsq_node *node, wsq_task_fn fn);
 
@@ -2358,7 +2362,7 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
  * node must be nodes of its graph. But a node's task may be the predecessor of a task outside the
  * graph (wsq_task_after), and other threads may wait for a node's task once it has started.
  * WSQ_ERR_INVALID: the graph runs, or has tasks of its group left; nodes follow each other in a
- * circle; or the graph is NULL.
+ * circle; a node was added twice; or the graph is NULL.
  * WSQ_ERR_CANCELLED: its group was cancelled.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
@@ -4996,8 +5000,10 @@ static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
     tune->target_ns =
         config != NULL && config->target_latency_ns ? config->target_latency_ns : 1000000;
-    tune->min_interval = config != NULL && config->min_interval ? config->min_interval : 2;
-    tune->max_interval = config != NULL && config->max_interval ? config->max_interval : 255;
+    tune->min_interval = config != NULL ? config->min_interval : 0;
+    tune->max_interval = config != NULL ? config->max_interval : 0;
+    if (tune->min_interval == 0) tune->min_interval = tune->max_interval == 1 ? 1 : 2;
+    if (tune->max_interval == 0) tune->max_interval = 255;
     if (tune->max_interval < tune->min_interval) tune->max_interval = tune->min_interval;
     tune->average_ns = 50000;
     wsqi_tune_clamp(tune);
@@ -8023,12 +8029,14 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
 
 /* Lists the nodes without predecessors in graph->start, and counts the nodes that a run would
  * reach. Also sets `left` of each node to the number of its predecessors. False: a run would not
- * reach all nodes, because some follow each other in a circle. */
+ * reach all nodes, because some follow each other in a circle; or a node was added twice, so the
+ * list of nodes has no end. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
-    uint64_t count = 0;
+    uint64_t count = 0, listed = 0;
     graph->start = NULL;
     for (wsq_node *node = graph->first; node != NULL; node = node->next) {
+        if (listed++ == graph->count) return false;
         wsqi_store_init(&node->left, node->predecessors);
         if (node->predecessors != 0) continue;
         node->next_start = graph->start;

@@ -206,6 +206,12 @@ static void circles(void) {
     edge(1, 0);
     CHECK_EQ(wsq_graph_run(&graph), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_group_wait(&graph.group), WSQ_OK);
+    for (int twice = 0; twice < 2; twice++) { /* a node that was added twice: the second, or the first of two */
+        make_graph(pool, 2);
+        CHECK_EQ(wsq_graph_add(&graph, &spots[twice].node, spots[twice].node.task.fn), WSQ_OK);
+        CHECK_EQ(wsq_graph_run(&graph), WSQ_ERR_INVALID);
+        CHECK_EQ(wsq_group_pending(&graph.group), 0);
+    }
     pool_end(pool);
 }
 

@@ -85,6 +85,8 @@ static void absurd(void) {
     CHECK_EQ(tune.interval, 1);
     wsq_tune_init(&tune, &most);
     CHECK_EQ(tune.interval, UINT32_MAX);
+    wsq_tune_init(&tune, &(wsq_config){.max_interval = 1});
+    CHECK_EQ(wsq_tune_update(&tune, 1, 1000), 1);
     wsq_tune_init(&tune, NULL);
     for (int i = 0; i < 1000; i++) CHECK_EQ(wsq_tune_update(&tune, UINT64_MAX, 1), 2);
     CHECK_EQ(settled(&tune, 1000, 128), 255);

@@ -1,8 +1,6 @@
 /* A semaphore for tasks: they wait for a permit in the order in which they came, and hold no worker.
  *     cc -O2 -pthread semaphore.c -o semaphore && ./semaphore
- *
- * A task that waits must not be cancelled: its waiter stays linked. (examples/wsq_channel.h has a
- * function for that, wsq_channel_leave.) */
+ * A task that waits must not be cancelled: its waiter stays linked (see wsq_channel_leave). */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>
