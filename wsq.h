@@ -514,8 +514,11 @@
  *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
  *         tasks before it in a ring. A worker that waits for a group first runs the group's tasks
  *         without a turn. It looks whether something else needs one after each 256 and, when 1 to 4
- *         ms (or two longer tasks) are over, after each. A thread outside that runs tasks of a
- *         group in place of a worker has no turns either: WAITING says for how long.
+ *         ms (or two longer tasks) are over, after each. (When tasks suddenly become longer, it may
+ *         run as many of these as it has run tasks before, but at most 256. In a caller_runs pool
+ *         it looks only after each 256.) A thread outside that runs tasks of a group in place of a
+ *         worker has no turns either: WAITING says for how long. WSQ_HIGH tasks, and in a worker's
+ *         wait those pinned to it, end all this after the running task.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -8976,14 +8979,18 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
 
 /* ---- the steps together ---- */
 
+/* Is a task queued that comes before those of the worker's queue: WSQ_HIGH, or pinned to it? */
+static inline bool wsqi_has_urgent(wsqi_worker *self) {
+    return (wsqi_load_hint(&self->pool->lanes[WSQ_HIGH].count) |
+            wsqi_load_hint(&self->inbox.count)) != 0;
+}
+
 /* Steps 0 and 1 of FINDING WORK: finds a task nearby. Unless a turn is due or an urgent task is
  * queued, this touches only the worker's own cache lines and two counts of urgent tasks. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
-    uint32_t urgent = wsqi_load_hint(&self->pool->lanes[WSQ_HIGH].count);
-    urgent |= wsqi_load_hint(&self->inbox.count);
-    if (!WSQI_LIKELY(urgent == 0)) task = wsqi_take_urgent(self, false);
+    if (!WSQI_LIKELY(!wsqi_has_urgent(self))) task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
@@ -9967,11 +9974,9 @@ static bool wsqi_may_run_awaited(const wsqi_worker *self) {
 
 /* In a wait, a worker has run many awaited tasks, or for long. Does something else need a turn of a
  * worker? */
-static bool wsqi_awaited_ends(const wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
+static bool wsqi_awaited_ends(wsq_pool *pool) {
     uint64_t timer = wsqi_load_hint(&pool->watch.timer_next);
-    uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_HIGH].count);
-    others |= wsqi_load_hint(&pool->lanes[WSQ_LOW].count) | wsqi_load_hint(&self->inbox.count);
+    uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_LOW].count);
     for (unsigned i = 0; i < pool->global_lanes; i++)
         others |= !wsqi_lane_empty(wsqi_global_lane(pool, i));
     return others != 0 || pool->config.driver != NULL ||
@@ -9982,11 +9987,15 @@ static bool wsqi_awaited_ends(const wsqi_worker *self) {
  * task may wait in the global queue while all workers are busy. */
 #define WSQI_AWAITED_NS 1000000u
 
+/* After so many awaited tasks it looks for others in any case. (Fewer with a small ring, for the
+ * tests.) */
+#define WSQI_AWAITED_STEPS (WSQ_RING_CAPACITY < 256 ? WSQ_RING_CAPACITY : 256)
+
 /* Has the thread run awaited tasks for WSQI_AWAITED_NS? ran: how many, so far. *until: the end of
  * that time; this sets it after the first task. To save time it reads the clock only after 1, 2, 4,
- * 8 tasks and so on, and after each 256. */
+ * 8 tasks and so on, and after each WSQI_AWAITED_STEPS. */
 static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
-    if (ran == 0 || ((ran & (ran - 1)) != 0 && ran % WSQ_RING_CAPACITY != 0)) return false;
+    if (ran == 0 || ((ran & (ran - 1)) != 0 && ran % WSQI_AWAITED_STEPS != 0)) return false;
     uint64_t now = wsqi_clock_ns();
     if (ran == 1) *until = now + WSQI_AWAITED_NS;
     return now >= *until;
@@ -9994,9 +10003,11 @@ static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. After each WSQ_RING_CAPACITY steps, and after each step once WSQI_AWAITED_NS are
- * over, it ends if there are other tasks. wsqi_take_back also moves a task that is not awaited from
- * the slot to the queue, and searchers may miss that task. So this function notifies. */
+ * again and again. If a task is urgent, it ends after the present step. If something else needs a
+ * turn, it ends after each WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are
+ * over (not in a caller_runs pool, where the order must not depend on the clock). wsqi_take_back
+ * also moves a task that is not awaited from the slot to the queue, and searchers may miss that
+ * task. So this function notifies. */
 static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
@@ -10007,8 +10018,9 @@ static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
-        late = late || wsqi_awaited_long(steps, &until);
-        if ((late || steps % WSQ_RING_CAPACITY == 0) && wsqi_awaited_ends(self)) break;
+        if (wsqi_has_urgent(self)) break;
+        late = late || (!self->pool->config.caller_runs && wsqi_awaited_long(steps, &until));
+        if ((late || steps % WSQI_AWAITED_STEPS == 0) && wsqi_awaited_ends(self->pool)) break;
     }
     self->depth.awaited--;
     wsqi_notify_others(self);

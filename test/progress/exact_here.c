@@ -140,19 +140,23 @@ static void priority_beside_few(void) {
 
 /* ---- one wait after the other ---- */
 
+static unsigned shorts; /* so many empty tasks come before the long ones */
+
 static wsq_poll waits_for_long_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx, (void)task;
+    for (unsigned i = 0; i < shorts; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(0)->task), WSQ_OK);
     for (int i = 0; i < 50; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(10 * MS)->task), WSQ_OK);
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     return WSQ_DONE;
 }
 
-/* Few tasks, but long ones: what is urgent waits for two of them. */
+/* What is urgent waits for one long task, also after many short ones. */
 static void urgent_beside_long(void) {
-    for (int i = 0; i < 4; i++) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = i / 2 == 0 ? WSQ_FIFO : WSQ_LIFO});
+    for (int i = 0; i < 8; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = i / 2 % 2 == 0 ? WSQ_FIFO : WSQ_LIFO});
         item *waits = item_make(0), *urgent = item_make(0);
         waits->task.fn = waits_for_long_run;
+        shorts = i < 4 ? 0 : 128;
         CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
         item_spawn(pool, waits);
         nap(15 * MS);
@@ -183,6 +187,7 @@ static void lanes_beside_long(void) {
         for (int w = 0; w < 5; w++) item_spawn(laned, item_make(600 * MS));
         nap(MS);
         waits->task.fn = waits_for_long_run;
+        shorts = 0;
         CHECK_EQ(wsq_group_init(&group, laned), WSQ_OK);
         item_spawn(laned, waits);
         nap(15 * MS);
@@ -196,6 +201,46 @@ static void lanes_beside_long(void) {
         sim.threads = 0;
     }
     CHECK_EQ(seen, 3);
+}
+
+/* In a pool whose caller runs the tasks, their order is the same however long they take. */
+enum { NOTED = 300 };
+static wsq_task noted[NOTED];
+static unsigned notes[2][NOTED], noted_count;
+static bool slow;
+
+static wsq_poll notes_itself_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    notes[slow][noted_count++] = (unsigned)(task - noted);
+    compute(slow ? MS : 0);
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_for_noted_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    for (int i = 0; i < NOTED; i++) {
+        wsq_task_init(&noted[i], notes_itself_run);
+        CHECK_EQ(wsq_group_spawn(&group, &noted[i]), WSQ_OK);
+    }
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void order_without_clock(void) {
+    for (int i = 0; i < 2; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .caller_runs = true, .seed = 1});
+        item *waits = item_make(0);
+        waits->task.fn = waits_for_noted_run;
+        slow = i == 1;
+        noted_count = 0;
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        item_spawn(pool, waits);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK_EQ(noted_count, NOTED);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+    CHECK(memcmp(notes[0], notes[1], sizeof notes[0]) == 0);
 }
 
 static void *returns_soon(void *arg) { return arg; }
@@ -617,6 +662,7 @@ int main(void) {
     IN_WORLD(priority_beside_few);
     IN_WORLD(urgent_beside_long);
     IN_WORLD(lanes_beside_long);
+    IN_WORLD(order_without_clock);
     IN_WORLD(tombstones_in_a_deque);
     IN_WORLD(one_wait_after_the_other);
     IN_WORLD(deeper_than_the_bound);
