@@ -25,7 +25,9 @@ VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
            test/test_parallel:_public:-DWSQ_PUBLISH_ALWAYS \
            test/test_limits:_release:-DNDEBUG \
            test/test_io:_poll:-DWSQ_IO_POLL \
-           test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4
+           test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4 \
+           test/progress/oracle:2:-DWSQ_RING_CAPACITY=2 \
+           test/progress/oracle:8:-DWSQ_RING_CAPACITY=8
 URING    = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -include liburing.h - -luring -o /dev/null 2>/dev/null && echo -luring)
 words    = $(subst :, ,$(1))
 name     = $(subst $() ,,$(wordlist 1,2,$(words)))
@@ -41,6 +43,7 @@ LAYER    = $(wildcard examples/*.hpp) examples/wsq_io.h
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # When tasks run, in virtual time.
 PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls exact_permits exact_events exact_soon exact_moves exact_waits exact_looks exact_passes exact_wakes exact_here exact_jobs exact_stop oracle)
+ORACLES  = $(call variants,test/progress/)
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults fork guest host idle pool \
              shutdown standin system timer) stress/programs)
@@ -55,8 +58,8 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 examples: $(EXAMPLES) ## build only the examples
 
 test: ## build and run the tests, two minutes on two cores; the last line is "N passed, N failed"
-	@$(MAKE_J) -s $(PROGRESS) $(TESTS) $(EXPLORE) $(B)/test/stress/soak
-	@WSQ_SOAK=$(SOAK) sh test/run.sh $(PROGRESS) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
+	@$(MAKE_J) -s $(PROGRESS) $(ORACLES) $(TESTS) $(EXPLORE) $(B)/test/stress/soak
+	@WSQ_SOAK=$(SOAK) sh test/run.sh $(PROGRESS) $(ORACLES) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
 
 test-more: ## what make test leaves out: the compile matrix, warnings, mutexes, release builds, longer explorations
 	@$(MAKE_J) -s $(PTHREAD) $(RELEASE) $(EXPLORE)
@@ -163,7 +166,7 @@ asan ubsan tsan msan: ## run the tests under a sanitizer
 
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
-$(TESTS) $(PTHREAD) $(EXPLORE) $(PROGRESS) $(RELEASE): O = -Og
+$(TESTS) $(PTHREAD) $(EXPLORE) $(PROGRESS) $(ORACLES) $(RELEASE): O = -Og
 $(B)/test/progress/oracle: O = -O2
 
 sanitized:

@@ -338,8 +338,8 @@
  *
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
  * next, and a task that yields comes last. Tasks that come after one predecessor or group are
- * queued in the order in which wsq_task_after or wsq_group_then was called (unless tasks are
- * spawned into the group while its last one ends).
+ * queued in the order in which wsq_task_after or wsq_group_then was called (except calls, and
+ * spawns into the group, at the moment when the predecessor or the group's last task ends).
  *
  * PRIORITY. wsq_task_set_priority sets a task's priority before its spawn. A WSQ_HIGH task
  * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
@@ -7082,6 +7082,18 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     return first;
 }
 
+/* Puts the chain `then`, which this thread has taken, back below the tasks that came since. No
+ * other thread takes tasks out meanwhile, because this one keeps the count above zero. */
+static void wsqi_group_put(wsq_group *group, wsq_task *then) {
+    void *none = NULL;
+    /* Relaxed: this thread lowers the count only later (K3), and before that no other thread takes
+     * the tasks out. Failure: another task has come; it is younger than those of the chain. */
+    while (!wsqi_cas_rlx(&group->then, &none, then)) {
+        then = wsqi_group_take(group, then);
+        none = NULL;
+    }
+}
+
 /* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. At count zero another
  * thread may free the group. So if tasks wait in group->then, this thread lowers the count only to
  * one, takes the waiting tasks out, and then lowers the count to zero. But if more tasks of the
@@ -7092,7 +7104,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     for (;;) {
         bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
         if (!last && then != NULL) {
-            wsqi_chain_push(&group->then, then, wsqi_group_last(then));
+            wsqi_group_put(group, then);
             then = NULL;
             /* K3: the thread that ends the group sees the tasks that are back in `then`. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;

@@ -130,6 +130,28 @@ static void then_used_on(void) {
     explore_pool_end(pool);
 }
 
+/* One thread says three times what comes then, while the group ends: it comes in this order. */
+static unsigned in_order;
+
+static wsq_poll run_in_order(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(it == &items[++in_order]);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void thens_in_order(void) {
+    begin_group(1, plain);
+    in_order = 0;
+    group_spawn(0);
+    for (int i = 1; i < 4; i++) {
+        items[i].task.fn = run_in_order;
+        explore_check(wsq_group_then(&group, &items[i].task) == WSQ_OK);
+    }
+    end(4);
+}
+
 /* A spawn fails, and so brings the count back to zero: what its thread did before is seen by what
  * comes then. */
 static void failing_spawner(void *arg) {
@@ -422,6 +444,7 @@ int main(void) {
     explore_random("compose: then against the end", then_against_end, 2000);
     explore_random("compose: two thens", two_thens, 1500);
     explore_random("compose: then, and the group is used on", then_used_on, 12000);
+    explore_random("compose: thens in order", thens_in_order, 4000);
     explore_random("compose: then against a failed spawn", then_against_failure, 1500);
     explore_random("compose: then by a failed spawn", then_by_failure, 1500);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);

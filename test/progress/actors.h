@@ -4,7 +4,7 @@
 
 #include "sparse.h"
 
-enum { LIMIT_MS = 10000, STALLS = 3, BATCH = 64 };
+enum { LIMIT_MS = 10000, STALLS = 3, BATCH = 512 };
 
 /* A task of the program. */
 typedef struct actor {
@@ -34,7 +34,8 @@ typedef struct crowd {
     wsq_group group;
     unsigned left;
     bool cancelled;
-    watched *then;  /* which wsq_group_then spawns; NULL: none */
+    watched **then; /* which wsq_group_then spawns, and how many */
+    unsigned thens;
 } crowd;
 
 /* A task without a name: of a group, a burst, a feed. */
@@ -45,6 +46,9 @@ typedef struct extra {
     unsigned left;
     crowd *crowd;  /* NULL: none */
     actor *wakes;  /* NULL: none */
+    const op *burst; /* which it spawns; NULL: none */
+    wsq_timer timer; /* with HOW_TIMER it first pends until it is due */
+    uint64_t due;
 } extra;
 
 static struct {
@@ -83,7 +87,7 @@ static void then_set(watched *w, bool over, wsq_result result) {
 static void crowd_less(crowd *in) {
     if (in == NULL || --in->left != 0) return;
     waits_ready(&in->group);
-    then_ready(in->then);
+    for (unsigned i = 0; i < in->thens; i++) then_ready(in->then[i]);
 }
 
 static void spawn_result(watched *w, crowd *in, wsq_result result) {
@@ -138,11 +142,28 @@ static void wake(watched *self) {
     watch_woken(self, runs);
 }
 
+static void timer_start(watched *w, wsq_timer *timer, uint64_t ns) {
+    uint32_t runs = w->runs;
+    watch_timer_drop(w);
+    uint64_t t = now();
+    if (wsq_timer_set(pool_of(w->pool)->pool, timer, &w->task, ns) != WSQ_OK) sim_fail("no timer");
+    watch_timer(w, ns, t, runs);
+}
+
+static void extras_spawn(const op *self, crowd *in);
+
 static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
     extra *self = wsq_container_of(task, extra, w.task);
     watch_begin(wsq_worker_index(ctx), &self->w);
     uint64_t began = watch.last;
+    if (self->how == HOW_TIMER && self->w.runs == 1) {
+        timer_start(&self->w, &self->timer, self->due > began ? self->due - began : 0);
+        return watch_return(&self->w, WSQ_PENDING, began);
+    }
     compute(self->ns);
+    if (self->how == HOW_TIMER) /* it spawns while others of its burst are woken */
+        spawn(&extra_make(self->w.pool, HOW_PLAIN, self->ns, NULL)->w, NULL);
+    if (self->burst != NULL) extras_spawn(self->burst, NULL);
     if (self->how == HOW_YIELDS && self->left-- > 0) return watch_return(&self->w, WSQ_YIELD, began);
     if (self->how == HOW_RESPAWNS && self->left > 0) {
         extra *next = extra_make(self->w.pool, self->how, self->ns, self->crowd);
@@ -164,10 +185,13 @@ static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
 static void extras_spawn(const op *self, crowd *in) {
     extra *all[BATCH];
     wsq_task *tasks[BATCH];
-    unsigned batch = self->way & WAY_BATCH ? self->count < BATCH ? self->count : BATCH : 0;
+    unsigned batch = self->way & WAY_BATCH ? self->count - self->count / 8 : 0;
+    uint64_t due = watch_now() + self->ns2;
+    if (batch > BATCH) batch = BATCH;
     for (unsigned i = 0; i < self->count; i++) {
         extra *one = extra_make(self->pool, (how)self->how, self->ns, in);
         one->left = self->how == HOW_PLAIN ? 0 : 5;
+        one->due = due;
         one->w.priority = self->priority;
         wsq_task_set_priority(&one->w.task, (wsq_priority)self->priority);
         if (i >= batch) {
@@ -183,6 +207,17 @@ static void extras_spawn(const op *self, crowd *in) {
                                        : wsq_spawn_batch(pool_of(self->pool)->pool, tasks, batch);
         for (unsigned k = 0; k < batch; k++) spawn_result(&all[k]->w, in, result);
     }
+}
+
+/* HOW_NESTED: a task of its own spawns them. */
+static void burst_op(const op *self) {
+    if (self->how != HOW_NESTED) {
+        extras_spawn(self, NULL);
+        return;
+    }
+    extra *one = extra_make(self->pool, HOW_PLAIN, self->ns, NULL);
+    one->burst = self;
+    spawn(&one->w, NULL);
 }
 
 /* ---- waits ---- */
@@ -202,11 +237,17 @@ static void node_wait(int k, uint64_t timeout_ns) {
 }
 
 static void group_then(crowd *in, const op *o) {
-    extra *next = extra_make(o->pool, HOW_PLAIN, o->ns, NULL);
-    watch_spawning(&next->w);
-    in->then = &next->w;
-    wsq_result result = wsq_group_then(&in->group, &next->w.task);
-    then_set(&next->w, in->left == 0, result);
+    unsigned spawner = SIM_CORES + play.extras;
+    in->then = (watched **)sim_allocate(o->count2 * sizeof *in->then);
+    for (unsigned i = 0; i < o->count2; i++) {
+        watched *next = in->then[i] = &extra_make(o->pool, HOW_PLAIN, o->ns, NULL)->w;
+        watch_spawning(next);
+        next->spawner = spawner;
+        in->thens++;
+        wsq_result result = wsq_group_then(&in->group, &next->task);
+        next->plain = in->left != 0; /* else it may overtake older ones, which the end queues now */
+        then_set(next, in->left == 0, result);
+    }
 }
 
 static void group_op(const op *self) {

@@ -27,6 +27,15 @@ static bool device_wait(uint64_t timeout_ns, void *user) {
     return self->first != NULL;
 }
 
+/* The event of a task that pends may bring others. */
+static void device_spawn(const actor *one) {
+    if (one->at == OPS || one->w.state == WATCH_DONE) return;
+    const op *o = &one->script->ops[one->at];
+    op burst = {.pool = o->pool, .count = o->count, .ns = o->ns2, .way = o->way};
+    if ((o->way & WAY_THEN) != 0) burst.how = HOW_RESPAWNS;
+    if (o->kind == OP_PEND) extras_spawn(&burst, NULL);
+}
+
 static void device_dispatch(wsq_pool *pool, void *user) {
     device *self = (device *)user;
     (void)pool;
@@ -35,6 +44,7 @@ static void device_dispatch(wsq_pool *pool, void *user) {
         actor *one = self->first;
         self->first = one->next;
         one->listed = false;
+        device_spawn(one);
         wake(&one->w);
     }
     self->inside--;
@@ -65,13 +75,9 @@ static void waker_main(void *arg) {
 }
 
 static void timer_set(actor *self, uint64_t ns) {
-    uint32_t runs = self->w.runs;
     self->setting = true;
     self->due = now() + ns;
-    watch_timer_drop(&self->w);
-    uint64_t t = now();
-    if (wsq_timer_set(pool_of(self->w.pool)->pool, &self->timer, &self->w.task, ns) != WSQ_OK) sim_fail("no timer");
-    watch_timer(&self->w, ns, t, runs);
+    timer_start(&self->w, &self->timer, ns);
     self->setting = false;
 }
 
@@ -145,7 +151,7 @@ static void op_plain(wsq_ctx ctx, const op *o, actor *by) {
     case OP_FUTURE: future_op(o); break;
     case OP_RUN: case OP_RUN_WAIT: run_op(o); break;
     case OP_GROUP: group_op(o); break;
-    case OP_BURST: extras_spawn(o, NULL); break;
+    case OP_BURST: burst_op(o); break;
     case OP_WAKE: if (spawned(&play.actors[o->node].w)) wake(&play.actors[o->node].w);
         break;
     case OP_CANCEL: {
@@ -177,6 +183,10 @@ static void op_plain(wsq_ctx ctx, const op *o, actor *by) {
             nap(o->ns2);
             spawn(&extra_make(o->pool, HOW_PLAIN, o->ns, NULL)->w, NULL);
         }
+        break;
+    case OP_PUMP:
+        for (unsigned i = 0; i < o->count && wsq_pool_run_one(pool_of(o->pool)->pool); i++)
+            watch.progress = watch_now();
         break;
     case OP_DISMISS: {
         watch_pool *pool = pool_of(o->pool);
@@ -330,7 +340,7 @@ static void pools_make(void) {
         if (play.all->driven[i]) config.driver = &driver;
         if (play.all->slow_ns[i] != 0) config.hooks = &hooks;
         pool->workers = config.workers;
-        pool->threads = config.caller_runs ? 1 : config.workers;
+        pool->threads = config.caller_runs ? !play.all->alone : config.workers;
         pool->few = few_threads(&config) || play.all->fails[i] != 0;
         pool->joins = pool->few || (config.spin_ns != 0 && config.spin_ns != WSQ_SPIN_OFF);
         pool->ordered = config.order != WSQ_LIFO;
@@ -341,7 +351,8 @@ static void pools_make(void) {
         pool->pool = made;
         for (unsigned k = 0; config.lend_only && k < config.workers; k++, pool->lent++)
             play.lent[play.inside++] = outside(lent_main, pool);
-        if (config.caller_runs) play.lent[play.inside++] = outside(pump_main, pool);
+        if (config.caller_runs && !play.all->alone)
+            play.lent[play.inside++] = outside(pump_main, pool);
     }
     nap(MS);
     for (unsigned i = 0; i < play.all->pools; i++) {

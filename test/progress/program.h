@@ -19,8 +19,8 @@ typedef enum op_kind {
     OP_FUTURE,   /* count times submit a call of ns, to a pool, and get it */
     OP_RUN,      /* wsq_run in a pool: a loop of count pieces of ns; 0: it computes */
     OP_RUN_WAIT, /* wsq_run in a pool, which waits for a node */
-    OP_GROUP,    /* count members of ns; how they are; then a wait for them, with a time-out */
-    OP_BURST,    /* count tasks of ns, for a pool, of how */
+    OP_GROUP,    /* count members of ns; how they are; count2 tasks after them; a wait */
+    OP_BURST,    /* count tasks of ns, for a pool, of how; ns2: until their timers are due */
     OP_WAKE,     /* node */
     OP_CANCEL,   /* node */
     OP_SPIN,     /* wsq_pool_set_spin: pool, ns */
@@ -33,7 +33,7 @@ typedef enum op_kind {
     OP_LOOP,     /* count pieces of ns */
     OP_YIELD,    /* count times, ns each */
     OP_UNTIL,    /* node: it yields until that has ended, ns each */
-    OP_PEND,     /* until woken: how says by whom, after ns */
+    OP_PEND,     /* until woken: how says by whom, after ns; an event brings count tasks of ns2 */
     OP_BLOCK,    /* ns */
     /* threads only */
     OP_NAP,      /* ns */
@@ -41,10 +41,13 @@ typedef enum op_kind {
     OP_DISMISS,  /* pool, worker node */
     OP_QUIET,    /* it waits for pool; ns: time-out, 0: none */
     OP_CLOSE,    /* a WSQ_CANCEL shutdown of pool */
+    OP_PUMP,     /* it runs count tasks of pool, one by one */
     OP_KINDS
 } op_kind;
 
-typedef enum how { HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD, HOW_EVENT } how;
+typedef enum how {
+    HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD, HOW_EVENT, HOW_NESTED
+} how;
 
 /* Flags of a group or burst; what becomes of a future; what a job does. */
 enum { WAY_BATCH = 1, WAY_THEN = 2, WAY_GET = 0, WAY_FOR = 1, WAY_DROP = 3, WAY_CANCELS = 4, WAY_GO = 5, WAY_BLOCKS = 1, WAY_SPAWNS = 2 };
@@ -54,7 +57,7 @@ enum { CALLS = 300, LEAVES = 8, FORKS = 4 };
 typedef struct op {
     uint8_t kind, node, pool, how, priority, cancel; /* cancel: of a group, 1: it, 2: its parent */
     uint8_t way, stall; /* stall: of the thread, at this access of its own within the operation; 0: none */
-    uint16_t count;
+    uint16_t count, count2;
     uint32_t ns, ns2;
 } op;
 
@@ -71,6 +74,7 @@ typedef struct program {
     unsigned pools, threads;
     wsq_config configs[WATCH_POOLS];
     bool driven[WATCH_POOLS]; /* the pool has a driver */
+    bool alone;          /* only the first thread works in its caller_runs pool */
     unsigned fails[WATCH_POOLS]; /* of 8 starts of a stand-in so many fail */
     uint32_t slow_ns[WATCH_POOLS]; /* its hook for WSQ_EVENT_START takes that long; 0: there is none */
     uint64_t stall_seed; /* 0: no stalls */
@@ -88,6 +92,9 @@ static uint64_t chance(uint64_t *state) {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
+
+/* Without this, the next seed's program would draw the same numbers, one draw later. */
+static uint64_t seed_mix(uint64_t seed) { return chance(&seed); }
 
 static uint32_t below(uint64_t *state, uint32_t n) {
     return (uint32_t)(((chance(state) >> 32) * n) >> 32);
@@ -116,16 +123,16 @@ static const struct avoidable {
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
     {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0}, {"sparse", 0}, {"aim", 0},
     {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK}, {"fail", 0},
-    {"slow", 0}, {"exact", 0},
+    {"slow", 0}, {"exact", 0}, {"alone", 1u << OP_PUMP}, {"many", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
 
-static uint32_t avoided; /* a bit for each */
+static uint64_t avoided; /* a bit for each */
 
 static bool avoid(const char *name) {
     for (int i = 0; i < AVOIDABLES; i++)
-        if (strcmp(avoidables[i].name, name) == 0) return (avoided |= 1u << i) != 0;
+        if (strcmp(avoidables[i].name, name) == 0) return (avoided |= UINT64_C(1) << i) != 0;
     return false;
 }
 
@@ -133,6 +140,12 @@ static bool avoids(const char *name) {
     for (int i = 0; i < AVOIDABLES; i++)
         if (strcmp(avoidables[i].name, name) == 0) return (avoided >> i & 1) != 0;
     sim_fail("no such thing to avoid");
+    return false;
+}
+
+static bool avoids_kind(op_kind kind) {
+    for (int i = 0; i < AVOIDABLES; i++)
+        if ((avoided >> i & 1) != 0 && (avoidables[i].kinds >> kind & 1) != 0) return true;
     return false;
 }
 
@@ -220,6 +233,13 @@ static int node_with_timer(const program *all, int self, uint64_t *random) {
     return -1;
 }
 
+/* How many: in one of four cases up to twice what a ring holds. */
+static uint16_t some_tasks(uint64_t *random) {
+    uint32_t most = one_in(random, 3) ? 60 : 6;
+    if (one_in(random, 4) && !avoids("many")) most = 2 * WSQ_RING_CAPACITY;
+    return (uint16_t)(1 + below(random, most));
+}
+
 /* self: a node, or -1. Kind OP_NONE: nothing came of it. */
 static op op_make(const program *all, int self, op_kind kind, uint64_t *random) {
     static const how members[] = {HOW_PLAIN, HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS};
@@ -259,11 +279,23 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         if (one_in(random, 60)) made.count = 1500, made.ns = 0; /* these take the oracle's time */
         break;
     case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0;
+        made.way = (uint8_t)below(random, 4);
+        made.count2 = some_tasks(random);
         if (one_in(random, 4) && !avoids("cancel")) made.cancel = (uint8_t)(1 + below(random, 2));
         break;
+    case OP_BURST: made.way = (uint8_t)below(random, 2);
+        made.ns2 = some_ns(random);
+        made.count = some_tasks(random);
+        if (made.priority != WSQ_NORMAL || one_in(random, 2)) break;
+        made.how = one_in(random, 2) ? HOW_TIMER : HOW_NESTED;
+        break;
     case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3));
+        made.way = (uint8_t)below(random, 4);
+        made.ns2 = some_ns(random) / 256;
         if (all->driven[all->nodes[self].pool] && one_in(random, 2)) made.how = HOW_EVENT;
         if (made.how == HOW_HELPER && avoids("slot")) made.how = HOW_THREAD;
+        made.count = made.how == HOW_EVENT && one_in(random, 2) ? some_tasks(random) : 0;
+        if (made.count > 60) made.ns2 = 1000;
         break;
     case OP_YIELD: made.count = (uint16_t)(1 + below(random, 5)); break;
     case OP_FEED:
@@ -275,6 +307,10 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     case OP_DISMISS:
         if (!all->configs[made.pool].lend_only) return (op){0};
         made.node = (uint8_t)below(random, all->configs[made.pool].workers);
+        break;
+    case OP_PUMP:
+        if (!all->configs[made.pool].caller_runs) return (op){0};
+        if (one_in(random, 2)) made.count = 1;
         break;
     case OP_CALLS: made.way = (uint8_t)below(random, 6);
         made.how = (uint8_t)below(random, 2);
@@ -292,7 +328,9 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         return (op){0};
     if (kind == OP_RUN && one_in(random, 3)) made.count = 0;
     if (made.priority == WSQ_LOW && made.count > 8) made.count = 8;
+    if ((made.count > 60 && kind == OP_BURST) || made.count2 > 60) made.ns = 1000;
     while ((uint64_t)made.count * made.ns > 30 * MS && kind != OP_FEED) made.count = (uint16_t)(made.count / 2);
+    while ((uint64_t)made.count2 * made.ns > 30 * MS) made.count2 /= 2;
     return made;
 }
 
@@ -347,7 +385,7 @@ static bool may_close(const program *all, unsigned pool) {
 }
 
 static void program_make(program *all, uint64_t seed) {
-    uint64_t random = seed * 0x9e3779b97f4a7c15u;
+    uint64_t random = seed_mix(seed);
     memset(all, 0, sizeof *all);
     all->seed = seed;
     all->pools = one_in(&random, 3) && !avoids("two") ? 2 : 1;
@@ -380,6 +418,39 @@ static void program_make(program *all, uint64_t seed) {
     }
 }
 
+/* One thread spawns in the tasks that it runs, between them, and in a driver's dispatch. */
+static void alone_make(program *all, uint64_t seed) {
+    static const op_kind task[] = {OP_BURST, OP_BURST, OP_BURST, OP_BURST, OP_PEND, OP_PEND,
+        OP_GROUP, OP_YIELD, OP_COMPUTE};
+    static const op_kind thread[] = {OP_PUMP, OP_PUMP, OP_PUMP, OP_BURST, OP_BURST, OP_BURST,
+        OP_SPAWN, OP_SPAWN, OP_GROUP};
+    uint64_t random = seed_mix(seed);
+    wsq_config *config = &all->configs[0];
+    memset(all, 0, sizeof *all);
+    all->seed = seed;
+    all->pools = all->threads = 1;
+    all->alone = true;
+    config_make(config, &random);
+    config->workers = 1;
+    config->caller_runs = true;
+    config->lend_only = false;
+    if (config->order == WSQ_LIFO) config->order = WSQ_FIFO;
+    all->driven[0] = one_in(&random, 2) && !avoids("driver");
+    for (int i = 0; i < NODES; i++) {
+        all->nodes[i] = (node){.pin = -1, .after = -1, .parent = -1};
+        for (int k = 0; k < OPS; k++) {
+            op_kind kind = task[below(&random, sizeof task / sizeof *task)];
+            if (!avoids_kind(kind)) all->nodes[i].ops[k] = op_make(all, i, kind, &random);
+        }
+    }
+    for (int i = 0; i < THREAD_OPS; i++) {
+        op_kind kind = thread[below(&random, sizeof thread / sizeof *thread)];
+        op made = op_make(all, -1, kind, &random);
+        if (kind == OP_SPAWN) made = (op){.kind = OP_SPAWN, .node = (uint8_t)below(&random, NODES)};
+        if (!avoids_kind(kind)) all->thread[0][i] = made;
+    }
+}
+
 /* ---- how it is printed ---- */
 
 static const char *time_text(uint64_t ns) {
@@ -404,13 +475,21 @@ static void way_print(const op *self) {
         printf("fork %u jobs of %s%s, compute %s, join", self->count, time_text(self->ns), jobs[self->way],
                time_text(self->ns2));
     if ((self->kind == OP_GROUP || self->kind == OP_BURST) && (self->way & WAY_BATCH) != 0) printf(", as a batch");
-    if (self->kind == OP_GROUP && (self->way & WAY_THEN) != 0) printf(", and a task after it");
+    if (self->kind == OP_GROUP && (self->way & WAY_THEN) != 0)
+        printf(", and %u tasks after it", self->count2);
+    if (self->kind == OP_BURST && self->how == HOW_TIMER)
+        printf(", due after %s", time_text(self->ns2));
+    if (self->kind == OP_PEND && self->count != 0)
+        printf(", it brings %u tasks of %s%s for pool %u%s", self->count, time_text(self->ns2),
+               (self->way & WAY_THEN) != 0 ? " that respawn" : "", self->pool,
+               (self->way & WAY_BATCH) != 0 ? ", as a batch" : "");
     if (self->stall != 0) printf(" (stalls at access %u)", self->stall);
 }
 
 static void op_print(const op *self) {
-    static const char *const hows[] = {"", " that yield", " that respawn", "a timer", "a task", "a thread",
-        "an event"};
+    static const char *const hows[] = {"", "", "", "a timer", "a task", "a thread", "an event"};
+    static const char *const members[] = {"", " that yield", " that respawn", " on timers",
+        "", "", "", " by a task"};
     static const char *const priorities[] = {"", " WSQ_HIGH", " WSQ_LOW"};
     switch (self->kind) {
     case OP_COMPUTE: printf("compute %s", time_text(self->ns)); break;
@@ -428,7 +507,7 @@ static void op_print(const op *self) {
         break;
     case OP_RUN_WAIT: printf("wsq_run in pool %u: wait for t%u", self->pool, self->node); break;
     case OP_GROUP: printf("group in pool %u of %u%s tasks of %s%s; wait for it", self->pool, self->count,
-                          priorities[self->priority], time_text(self->ns), hows[self->how]);
+                          priorities[self->priority], time_text(self->ns), members[self->how]);
         if (self->ns2 != 0) printf(", %s at most", time_text(self->ns2));
         if (self->cancel != 0) printf("; before that cancel it%s", self->cancel == 2 ? "s parent" : "");
         break;
@@ -441,7 +520,7 @@ static void op_print(const op *self) {
     case OP_CLOSE: printf("WSQ_CANCEL of pool %u", self->pool); break;
     case OP_SPIN: printf("set spin_ns of pool %u to %u", self->pool, (unsigned)self->ns); break;
     case OP_BURST: printf("spawn %u%s tasks of %s%s in pool %u", self->count, priorities[self->priority],
-                          time_text(self->ns), hows[self->how], self->pool); break;
+                          time_text(self->ns), members[self->how], self->pool); break;
     case OP_WAKE: printf("wake t%u", self->node); break;
     case OP_LOOP: printf("loop of %u times %s", self->count, time_text(self->ns)); break;
     case OP_YIELD: printf("%u times: compute %s, yield", self->count, time_text(self->ns)); break;
@@ -451,6 +530,7 @@ static void op_print(const op *self) {
     case OP_NAP: printf("nap %s", time_text(self->ns)); break;
     case OP_FEED: printf("spawn %u tasks of %s in pool %u, one each %s", self->count, time_text(self->ns),
                          self->pool, time_text(self->ns2)); break;
+    case OP_PUMP: printf("run %u tasks of pool %u", self->count, self->pool); break;
     case OP_DISMISS: printf("dismiss worker %u of pool %u", self->node, self->pool); break;
     default: break;
     }
@@ -511,6 +591,7 @@ static void program_print(const program *all) {
     static const char *const priorities[] = {"", ", WSQ_HIGH", ", WSQ_LOW"};
     for (unsigned i = 0; i < all->pools; i++) {
         config_print(i, &all->configs[i], all->driven[i]);
+        if (all->alone) printf("    only thread 0 works in it\n");
         if (all->fails[i] != 0) printf("    of 8 starts of a stand-in %u fail\n", all->fails[i]);
         if (all->slow_ns[i] != 0) printf("    the hook of a stand-in takes %s\n", time_text(all->slow_ns[i]));
     }

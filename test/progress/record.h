@@ -54,7 +54,7 @@ typedef struct watched {
     struct watched *next_timer;
     const struct watched *after;     /* its predecessor; NULL: none */
     bool plain, awaited;             /* see order_look; awaited: by a wait that may run it early */
-    unsigned spawner;                /* twice the core that has spawned it, + 1: in a function of its pool */
+    unsigned spawner;                /* the core that has spawned it; from SIM_CORES on: a crowd */
 } watched;
 
 /* A function of the program on some thread. */

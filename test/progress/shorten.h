@@ -24,7 +24,7 @@ static bool shorten_ops(program *all, op *(*at)(program *all, int i), int count,
             any = true;
             continue;
         }
-        for (int what = 0; what < 11; what++) {
+        for (int what = 0; what < 12; what++) {
             next = *all;
             o = at(&next, i);
             if (what == 0) o->count = (uint16_t)(o->count / 2);
@@ -38,6 +38,7 @@ static bool shorten_ops(program *all, op *(*at)(program *all, int i), int count,
             else if (what == 8) o->cancel = 0;
             else if (what == 9) o->way = 0;
             else if (what == 10) o->stall = 0;
+            else if (what == 11) o->count2 = (uint16_t)(o->count2 / 2);
             if (o->count == 0 && at(all, i)->count != 0 && o->kind != OP_RUN) continue;
             while (shorter(all, &next, rule)) {
                 any = true;
@@ -76,7 +77,7 @@ static bool shorten_config(program *all, unsigned i, const char *rule) {
         switch (what) {
         case 0: config->order = WSQ_FIFO; break;
         case 1: config->max_standins = next.fails[i] != 0 ? config->max_standins : 0; break;
-        case 2: config->lend_only = config->caller_runs = false; break;
+        case 2: config->lend_only = false; config->caller_runs = all->alone; break;
         case 3: config->spin_ns = 0; break;
         case 4: config->min_interval = config->max_interval = 0; break;
         case 5: config->lifo_cap = 0; break;

@@ -15,8 +15,7 @@ static const op_kind sparse_thread_kinds[] = {OP_BURST, OP_BURST, OP_WAIT, OP_FU
 static op sparse_op(const program *all, int self, bool aims, uint64_t *random) {
     op_kind kind = self >= 0 ? sparse_task_kinds[below(random, sizeof sparse_task_kinds / sizeof *sparse_task_kinds)]
                              : sparse_thread_kinds[below(random, sizeof sparse_thread_kinds / sizeof *sparse_thread_kinds)];
-    for (int i = 0; i < AVOIDABLES; i++)
-        if ((avoided >> i & 1) != 0 && (avoidables[i].kinds >> kind & 1) != 0) return (op){0};
+    if (avoids_kind(kind)) return (op){0};
     op made = op_make(all, self, kind, random);
     if (made.kind == OP_NONE) return made;
     bool many = kind == OP_BURST || kind == OP_GROUP || kind == OP_CALLS || kind == OP_FUTURE;
@@ -30,7 +29,6 @@ static op sparse_op(const program *all, int self, bool aims, uint64_t *random) {
         made.ns = 1000;
     }
     if (made.priority == WSQ_LOW && made.count > 8) made.count = 8;
-    if (kind == OP_BURST || kind == OP_GROUP) made.way = (uint8_t)below(random, 4);
     if (aims && one_in(random, 3)) made.stall = (uint8_t)(1 + below(random, one_in(random, 2) ? 40 : 250));
     return made;
 }
@@ -68,7 +66,7 @@ static void sparse_nodes(program *all, bool aims, uint64_t *random) {
 }
 
 static void sparse_make(program *all, uint64_t seed) {
-    uint64_t random = seed * 0x9e3779b97f4a7c15u;
+    uint64_t random = seed_mix(seed);
     memset(all, 0, sizeof *all);
     all->seed = seed;
     all->pools = one_in(&random, 8) && !avoids("two") ? 2 : 1;
@@ -97,6 +95,7 @@ static void sparse_make(program *all, uint64_t seed) {
 
 static void program_draw(program *all, uint64_t seed) {
     if (seed % 3 == 0 && !avoids("sparse")) sparse_make(all, seed);
+    else if (seed % 6 == 1 && !avoids("alone")) alone_make(all, seed);
     else program_make(all, seed);
     fails_make(all);
     times_make(all);

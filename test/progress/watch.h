@@ -14,7 +14,8 @@
  *   most      no more tasks of a pool run at once than it has workers; not counted are pinned ones, tasks that have waited,
  *             blocked, joined or looped since they began (they go on without a permit), those on top of such, jobs, and guests
  *   order     with one worker, and not WSQ_LIFO, the tasks that one thread has spawned begin in the order of the spawns;
- *             not those with a priority, a pin, a predecessor or a group, nor what a wait may run early
+ *             not those with a priority, a pin, a predecessor or a group, nor what a wait may run early.
+ *             The tasks after one group begin in the order of the calls
  *   memory    a pool's memory does not grow with the number of calls
  *   end       the program goes on, until it ends
  *
@@ -266,7 +267,7 @@ static void watch_spawning(watched *self) {
     self->state = WATCH_SPAWNING;
     if (++pool->live > pool->live_most) pool->live_most = pool->live;
     tell("spawns", self->name, 0);
-    self->spawner = 2 * sim.running->id + (frame_top() != NULL && frame_top()->pool == self->pool);
+    self->spawner = sim.running->id;
     for (unsigned i = 0; i < WATCH_WAITS; i++) /* a wait for the pool waits for this one, too */
         if (watch.waits[i].what == pool->pool) watch.waits[i].ready = 0;
 }

@@ -100,7 +100,7 @@ print_table() {
 source_of() { # program
     case $1 in
     test_*) path=test/$1 ;;
-    exact* | hangs | oracle) path=test/progress/$1 ;;
+    exact* | hangs | oracle*) path=test/progress/$1 ;;
     *)
         path=test/explore/explore_$1
         for folder in stress progress; do [ -f "test/$folder/$1.c" ] && path=test/$folder/$1; done
