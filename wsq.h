@@ -167,10 +167,10 @@
  * its queue go to the global queue, and its permit goes to an idle thread, or to a new one: a
  * STAND-IN.
  *
- * So a wait costs the pool no core and delays no queued task. On your stack it runs only what it
- * waits for, and tasks pinned to this worker, which no other thread may run. This holds as long as
- * stand-ins are left (max_standins). Without them, as in caller_runs and lend_only pools, the
- * waiting thread runs whatever task comes.
+ * So a wait costs the pool no core, and delays no queued task by more than what it runs itself
+ * (PROGRESS in >>guide). On your stack it runs only what it waits for, and tasks pinned to this
+ * worker, which no other thread may run. This holds as long as stand-ins are left (max_standins).
+ * Without them, as in caller_runs and lend_only pools, the waiting thread runs whatever task comes.
  *
  * DELAYS. A task that can run never stays queued for long while a worker is idle. The worker is
  * woken for it, which takes 5 to 20 us; or, if tasks take less than 3 us and the task is in the
@@ -511,14 +511,17 @@
  *         if the waker goes on with its own task and a worker is idle, it starts after 0.5 to 1 ms.
  *         (In a pool with timers also after four wakes on that worker for which no other worker
  *         took the task; then each 16th wake tries again.)
- *     3.  If all workers are busy, a task in the global queue waits for one turn, and then for the
- *         tasks before it in a ring. A worker that waits for a group first runs the group's tasks
- *         without a turn. It looks whether something else needs one after each 256 and, when 1 to 4
- *         ms (or two longer tasks) are over, after each. (When tasks suddenly become longer, it may
- *         run as many of these as it has run tasks before, but at most 256. In a caller_runs pool
- *         it looks only after each 256.) A thread outside that runs tasks of a group in place of a
- *         worker has no turns either: WAITING says for how long. WSQ_HIGH tasks, and in a worker's
- *         wait those pinned to it, end all this after the running task.
+ *     3.  If all workers are busy, a task in the global queue waits for one turn, or one for each
+ *         lane that is not empty, and then for the tasks before it in a ring. But what a worker
+ *         runs in its waits (WAITING) has no turns. A worker that waits for a group runs the
+ *         group's tasks before others of its queue. It looks whether something in the global queue,
+ *         a timer or the driver needs a turn after each 256 and, when 1 to 4 ms (or two longer
+ *         tasks) are over, after each. (When tasks suddenly become longer, it may run as many of
+ *         these as it has run tasks before, but at most 256. In a caller_runs pool it looks only
+ *         after each 256.) Tasks that wait for tasks which wait in turn, as in a tree, count as one
+ *         long task here: no wait knows how long the whole takes. WSQ_HIGH tasks, and those pinned
+ *         to the worker, come before the next task also in waits. A thread outside that runs tasks
+ *         of a group in place of a worker has no turns either: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -8684,12 +8687,18 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
+/* A turn looks at up to this many threads for one that has tasks: others may block, wait or sleep.
+ * A guess: each look costs two cache lines. (If a turn looked at one thread only, then beside 200
+ * that block a task behind a long one waited 5 s, as long as that one took; now 0.5 s.) */
+#define WSQI_LONG_LOOKS 32u
+
 /* Steals from a thread that is in a long task. (Searchers do so, too, but while all threads work
- * there is no searcher.) Each turn notes which task one other thread, the victim, is in. If a later
- * turn finds the victim still in that task, this worker steals from it. But first this worker runs
- * the tasks that its own ring held when the note was made, and those that it has stolen since: they
- * may be older than the victim's. Until then further turns steal nothing. (In a WSQ_LIFO pool a
- * worker does not run them first: its ring empties slowly, and no order is kept.) */
+ * there is no searcher.) Each turn notes which task one other thread, the victim, is in: the
+ * next one that has tasks in its slot or queue. If a later turn finds the victim still in that
+ * task, this worker steals from it. But first this worker runs the tasks that its own ring held
+ * when the note was made, and those that it has stolen since: they may be older than the victim's.
+ * Until then further turns steal nothing. (In a WSQ_LIFO pool a worker does not run them first: its
+ * ring empties slowly, and no order is kept.) */
 static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -8706,9 +8715,11 @@ static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
     wsq_task *task = long_task ? wsqi_steal_tasks(self, victim, older, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
-    do turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
-    while (turn->victim == self->index);
-    victim = wsqi_block(pool, turn->victim);
+    unsigned looks = made < WSQI_LONG_LOOKS ? made : WSQI_LONG_LOOKS;
+    do {
+        turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
+        victim = wsqi_block(pool, turn->victim);
+    } while (victim == self || (--looks != 0 && !wsqi_has_tasks(victim)));
     turn->seen = wsqi_load_hint(&victim->counters.run) + 1;
     turn->end = wsqi_load_hint(&victim->ring.tail);
     turn->tail = wsqi_load_own(&self->ring.tail);
@@ -10015,22 +10026,22 @@ static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. If a task is urgent, it ends after the present step. If something else needs a
- * turn, it ends after each WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are
- * over (not in a caller_runs pool, where the order must not depend on the clock). wsqi_take_back
- * also moves a task that is not awaited from the slot to the queue, and searchers may miss that
- * task. So this function notifies. */
+ * again and again. If a task is urgent, it ends. If something else needs a turn, it ends after each
+ * WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are over (not in a caller_runs
+ * pool, where the order must not depend on the clock). wsqi_take_back also moves a task that is not
+ * awaited from the slot to the queue, and searchers may miss that task. So this function notifies.
+ * */
 static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
     uint64_t until = 0;
     bool late = false;
     self->depth.awaited++;
-    while (steps++ < most && (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
+    while (steps++ < most && !wsqi_has_urgent(self) &&
+           (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
-        if (wsqi_has_urgent(self)) break;
         late = late || (!self->pool->config.caller_runs && wsqi_awaited_long(steps, &until));
         if ((late || steps % WSQI_AWAITED_STEPS == 0) && wsqi_awaited_ends(self->pool)) break;
     }
@@ -10655,7 +10666,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_run_awaited(self) &&
-        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
+        !wsqi_has_urgent(self) && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT || outcome == WSQ_ERR_INVALID) return outcome;

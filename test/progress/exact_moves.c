@@ -569,6 +569,83 @@ static void locks(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- what is urgent, while a task waits again and again for one that it has just queued ---- */
+
+enum { BY_TASK, BY_FUTURE, BY_GROUP, WAYS };
+static int way;
+
+static void *long_call(void *arg) {
+    compute(MS);
+    return arg;
+}
+
+static wsq_poll waits_again_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    wsq_future *future;
+    wsq_group group;
+    (void)task;
+    for (int i = 0; i < 100; i++) {
+        item *next = item_make(MS);
+        if (way == BY_TASK) item_spawn(pool, next);
+        if (way == BY_TASK) CHECK_EQ(wsq_task_wait(&next->task), WSQ_OK);
+        if (way == BY_FUTURE) CHECK_EQ(wsq_submit(pool, long_call, NULL, &future), WSQ_OK);
+        if (way == BY_FUTURE) CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+        if (way != BY_GROUP) continue;
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        CHECK_EQ(wsq_group_spawn(&group, &next->task), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    }
+    return WSQ_DONE;
+}
+
+static void urgent_between_waits(void) {
+    for (int i = 0; i < 2 * WAYS; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        item *waits = item_make(0), *urgent = item_make(US);
+        waits->task.fn = waits_again_run;
+        way = i / 2;
+        item_spawn(pool, waits);
+        nap(2500 * US);
+        if (i % 2 == 0) wsq_task_set_priority(&urgent->task, WSQ_HIGH);
+        else wsq_task_set_worker(&urgent->task, 0);
+        item_spawn(pool, urgent);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(urgent->began < urgent->spawned + 2 * MS); /* the running task, and the start of a stand-in */
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
+/* ---- a task behind a long one, in a pool most of whose threads block ---- */
+
+static item *behind;
+
+static wsq_poll spawns_behind_run(wsq_ctx ctx, wsq_task *task) {
+    item_spawn(wsq_pool_of(ctx), behind);
+    compute(SECOND);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static void behind_long_beside_blocked(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *spawns = item_make(0);
+    behind = item_make(US);
+    spawns->task.fn = spawns_behind_run;
+    for (int i = 0; i < 50; i++) item_spawn(pool, item_blocks(2 * SECOND));
+    nap(200 * MS);
+    for (int i = 0; i < 4; i++) {
+        item *yields = item_make(5 * MS);
+        yields->until = spawns;
+        item_spawn(pool, yields);
+    }
+    nap(100 * MS);
+    item_spawn(pool, spawns);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(behind->began < behind->spawned + 250 * MS);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
@@ -584,5 +661,7 @@ int main(void) {
     IN_WORLD(last_standin_blocks);
     IN_WORLD(published_by_a_join);
     IN_WORLD(locks);
+    IN_WORLD(urgent_between_waits);
+    IN_LARGE_WORLD(behind_long_beside_blocked);
     return test_end();
 }

@@ -141,7 +141,7 @@ static wsq_poll waits_for_timer_run(wsq_ctx ctx, wsq_task *task) {
     item *event = item_make(US);
     event->pends = true;
     item_spawn(pool, event);
-    item_set_timer(pool, event, US);
+    item_set_timer(pool, event, MS); /* when a stand-in has begun the event's first run */
     wsq_run(pool, pump_wait, event);
     item_of(task)->ended = now();
     return WSQ_DONE;
