@@ -5334,7 +5334,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *            wsqi_queue_push, wsqi_push_local, wsqi_push_kept, wsqi_order_keep, wsqi_ring_return,
  *            wsqi_ring_rob, wsqi_ring_prefer, wsqi_steal_tasks, wsqi_take_back, wsqi_spill,
  *            wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
- *   nobody:  wsqi_group_down and wsq_group_then: the tasks still wait, for a group
+ *   nobody:  wsq_group_then: the tasks still wait, for a group
  *            wsqi_cancel_lane: the tasks are cancelled
  *            wsqi_take_turn, wsqi_take_own, wsqi_pump_run: they move tasks of the pool's only
  *              worker, which has the only permit
