@@ -46,7 +46,7 @@ finds 'words: "to be had" stands' 's/^ \* >>words$/& to be had to be had to be h
 finds 'wsqi_overflow moves tasks, and does not notify' '/wsqi_overflow(wsqi_worker/,/^}/s/wsqi_notify_others(self);//'
 finds 'wsqi_take_back moves tasks, and does not notify' '/^ \*   callers: /,/^ \*   nobody: /s/wsqi_take_back, //'
 finds 'wsqi_wake_self changes S' '/^ \*   wsqi_wake_self /d'
-finds 'wsqi_group_down obliges nobody any more' '/wsqi_group_down(/,/^}/s/wsqi_chain_push(/wsqi_chain_drop(/'
+finds 'wsq_group_then obliges nobody any more' '/^WSQ_API wsq_result wsq_group_then(.*{$/,/^}/s/wsqi_chain_push(/wsqi_chain_drop(/'
 
 echo "      $count faults"
 exit $failed
