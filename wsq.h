@@ -520,8 +520,9 @@
  *         these as it has run tasks before, but at most 256. In a caller_runs pool it looks only
  *         after each 256.) Tasks that wait for tasks which wait in turn, as in a tree, count as one
  *         long task here: no wait knows how long the whole takes. WSQ_HIGH tasks, and those pinned
- *         to the worker, come before the next task also in waits. A thread outside that runs tasks
- *         of a group in place of a worker has no turns either: WAITING says for how long.
+ *         to the worker, come before the next task also in waits, but not on top of 64 others (or
+ *         of as many as the stack has room for). A thread outside that runs tasks of a group in
+ *         place of a worker has no turns either: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -9995,6 +9996,13 @@ static bool wsqi_may_run_awaited(const wsqi_worker *self) {
            (!wsqi_standins_left(pool) && wsqi_idle(wsqi_load_hint(&pool->permits)) == 0);
 }
 
+/* Shall an urgent task come before what the worker awaits? Not in a wait so deep that it might run
+ * nothing (wsqi_wait_may): without stand-ins, the awaited task would then never run. */
+static bool wsqi_urgent_first(wsqi_worker *self) {
+    return wsqi_has_urgent(self) &&
+           self->depth.waits < wsqi_wait_depth(self->pool, WSQI_WAIT_DEPTH);
+}
+
 /* In a wait, a worker has run many awaited tasks, or for long. Does something else need a turn of a
  * worker? */
 static bool wsqi_awaited_ends(wsq_pool *pool) {
@@ -10026,18 +10034,18 @@ static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. If a task is urgent, it ends. If something else needs a turn, it ends after each
- * WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are over (not in a caller_runs
- * pool, where the order must not depend on the clock). wsqi_take_back also moves a task that is not
- * awaited from the slot to the queue, and searchers may miss that task. So this function notifies.
- * */
+ * again and again. If an urgent task comes first, it ends. If something else needs a turn, it ends
+ * after each WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are over (not in a
+ * caller_runs pool, where the order must not depend on the clock). wsqi_take_back also moves a task
+ * that is not awaited from the slot to the queue, and searchers may miss that task. So this
+ * function notifies. */
 static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
     uint64_t until = 0;
     bool late = false;
     self->depth.awaited++;
-    while (steps++ < most && !wsqi_has_urgent(self) &&
+    while (steps++ < most && !wsqi_urgent_first(self) &&
            (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
@@ -10666,7 +10674,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_run_awaited(self) &&
-        !wsqi_has_urgent(self) && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
+        !wsqi_urgent_first(self) && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT || outcome == WSQ_ERR_INVALID) return outcome;

@@ -616,6 +616,31 @@ static void urgent_between_waits(void) {
     }
 }
 
+/* A lent thread whose waits may run nothing but what they await, because its stack is too small. */
+static void lends(void *lent) { CHECK_EQ(wsq_worker_enter((wsq_pool *)lent), WSQ_OK); }
+
+static wsq_poll waits_beside_urgent_run(wsq_ctx ctx, wsq_task *task) {
+    item *next = item_make(US), *urgent = item_make(US);
+    (void)task;
+    wsq_task_set_priority(&urgent->task, WSQ_HIGH);
+    item_spawn(wsq_pool_of(ctx), next);
+    item_spawn(wsq_pool_of(ctx), urgent);
+    CHECK_EQ(wsq_task_wait(&next->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void urgent_on_a_small_stack(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lend_only = true, .stack_size = 4096});
+    sim_core *lent = outside(lends, pool);
+    item *waits = item_make(0);
+    waits->task.fn = waits_beside_urgent_run;
+    item_spawn(pool, waits);
+    CHECK_EQ(wsq_pool_wait_for(pool, SECOND), WSQ_OK);
+    wsq_worker_dismiss(pool, 0);
+    sim_join(lent);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- a task behind a long one, in a pool most of whose threads block ---- */
 
 static item *behind;
@@ -662,6 +687,7 @@ int main(void) {
     IN_WORLD(published_by_a_join);
     IN_WORLD(locks);
     IN_WORLD(urgent_between_waits);
+    IN_WORLD(urgent_on_a_small_stack);
     IN_LARGE_WORLD(behind_long_beside_blocked);
     return test_end();
 }
