@@ -513,16 +513,18 @@
  *         took the task; then each 16th wake tries again.)
  *     3.  If all workers are busy, a task in the global queue waits for one turn, or one for each
  *         lane that is not empty, and then for the tasks before it in a ring. But what a worker
- *         runs in its waits (WAITING) has no turns. A worker that waits for a group runs the
- *         group's tasks before others of its queue. It looks whether something in the global queue,
- *         a timer or the driver needs a turn after each 256 and, when 1 to 4 ms (or two longer
- *         tasks) are over, after each. (When tasks suddenly become longer, it may run as many of
- *         these as it has run tasks before, but at most 256. In a caller_runs pool it looks only
- *         after each 256.) Tasks that wait for tasks which wait in turn, as in a tree, count as one
- *         long task here: no wait knows how long the whole takes. WSQ_HIGH tasks, and those pinned
- *         to the worker, come before the next task also in waits, but not on top of 64 others (or
- *         of as many as the stack has room for). A thread outside that runs tasks of a group in
- *         place of a worker has no turns either: WAITING says for how long.
+ *         runs in its waits (WAITING) has no turns. When one is due there, the worker only lets
+ *         timers fire, and looks for events; what they queue goes to the global queue. A worker
+ *         that waits for a group runs the group's tasks before others of its queue. It looks
+ *         whether a task in the global queue needs a turn after each 256 and, when 1 to 4 ms (or
+ *         two longer tasks) are over, after each. (When tasks suddenly become longer, it may run as
+ *         many of these as it has run tasks before, but at most 256. In a caller_runs pool it looks
+ *         only after each 256.) Tasks that wait for tasks which wait in turn, as in a tree, count
+ *         as one long task here: no wait knows how long the whole takes. WSQ_HIGH tasks, and those
+ *         pinned to the worker, come before the next task also in waits, but not on top of 64
+ *         others (or of as many as the stack has room for). So a timer or an event that must not
+ *         wait for a whole tree wakes a WSQ_HIGH task. A thread outside that runs tasks of a group
+ *         in place of a worker has no turns either: WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -546,10 +548,11 @@
  *         That can be a pinned task; the awaited task, if the wait has no time-out; or, without
  *         stand-ins, any task or job.
  *     12. While a worker is idle, or sleeps in a join and an idle thread can take its place, a
- *         timer fires about 50 us late. Otherwise it fires in the next turn of a worker, or before
- *         the next pinned task of a worker that waits or has no permit.
+ *         timer fires about 50 us late. Otherwise it fires in the next turn of a worker, or when a
+ *         turn would be due in a wait, or before the next pinned task of a worker that waits or has
+ *         no permit.
  *     13. While a worker is idle, an idle worker waits in the driver. Otherwise a worker looks for
- *         events in its next turn, or before a pinned task, as for a timer.
+ *         events when it would fire a timer.
  *     14. A thread that was dismissed leaves as soon as its task returns.
  *     15. If a pool is not ended by WSQ_CANCEL, its end waits for those of its tasks that have a
  *         predecessor in another pool.
@@ -573,8 +576,8 @@
  *     9.  [hangs 8a 8b 8c 8d, oracle loop]
  *     10. [hangs 11b 11c]
  *     11. [hangs 1d 7d 13b, oracle wait]
- *     12. [hangs 7a 14c, test_timer, oracle idle-timer]
- *     13. [test_driver, explore_driver, oracle idle-event]
+ *     12. [hangs 7a 14c, test_timer, exact_jobs, oracle idle-timer]
+ *     13. [test_driver, explore_driver, exact_jobs, oracle idle-event]
  *     14. [hangs 7c, oracle dismiss]
  *     15. [hangs 10]
  *     16. [hangs 12a]
@@ -8662,10 +8665,11 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 /* ---- turns ---- */
 
 /* Notes the time of this turn. The time since the last turn goes into the average time per task,
- * unless the worker ran dry meanwhile. */
+ * unless the worker ran dry meanwhile. In a caller_runs pool the average stays as it is, because
+ * the order of tasks must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
-    if (self->turn.start != 0) {
+    if (self->turn.start != 0 && !self->pool->config.caller_runs) {
         wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
         wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_stat(&self->counters.interval, self->tune.interval);
@@ -9100,19 +9104,29 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     return ran;
 }
 
-/* Runs the oldest task that is pinned to this thread, also without a permit, because no other
- * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
- * While it runs many pinned tasks in a row, the threads with permits may all be in long tasks; then
- * none takes a turn (wsqi_take_turn). So this also fires timers, and once in WSQI_WATCH_NS asks
- * the driver. above: the thread is in the middle of another task. False: it has no pinned task. */
-static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
+/* Fires timers, and once in WSQI_WATCH_NS asks the driver. A thread that runs many tasks without a
+ * turn (wsqi_take_turn) calls this between them, because no thread may be left that takes turns.
+ * What becomes ready goes to the global queue, or it would wait here for the other tasks. */
+static void wsqi_keep_watch(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
+    wsq_order order = self->order;
+    self->order = WSQ_SHARED;
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (pool->config.driver != NULL && wsqi_clock_ns() >= self->turn.start + WSQI_WATCH_NS) {
         (void)wsqi_drive(self);
         wsqi_turn_clock(self);
+        if (self->searching) wsqi_search_end(self);
     }
+    /* With one worker, later spawns must follow those of the driver's `dispatch`. */
+    if (pool->workers > 1 || wsqi_lane_empty(&pool->lanes[WSQ_NORMAL])) self->order = order;
+}
+
+/* Runs the oldest task that is pinned to this thread, also without a permit, because no other
+ * thread may run it. (While the thread is in a join or a blocking call, its pinned tasks wait.)
+ * above: the thread is in the middle of another task. False: it has no pinned task. */
+static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
+    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
+    wsqi_keep_watch(self);
     wsq_task *task = wsqi_take_special(self, &self->inbox);
     if (task == NULL) return false;
     if (self->searching) wsqi_search_end(self);
@@ -9166,7 +9180,6 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
     wsqi_self_set(self);
-    self->turn.start = 0; /* no tasks are timed: their order must not depend on the clock */
     self->search.vain = 0; /* so no search is cut short */
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
     /* With one worker, tasks start in the order of their spawns. Those that this thread has spawned
@@ -10003,15 +10016,13 @@ static bool wsqi_urgent_first(wsqi_worker *self) {
            self->depth.waits < wsqi_wait_depth(self->pool, WSQI_WAIT_DEPTH);
 }
 
-/* In a wait, a worker has run many awaited tasks, or for long. Does something else need a turn of a
+/* In a wait, a worker has run many awaited tasks, or for long. Do other tasks need a turn of a
  * worker? */
 static bool wsqi_awaited_ends(wsq_pool *pool) {
-    uint64_t timer = wsqi_load_hint(&pool->watch.timer_next);
     uint32_t others = wsqi_load_hint(&pool->lanes[WSQ_LOW].count);
     for (unsigned i = 0; i < pool->global_lanes; i++)
         others |= !wsqi_lane_empty(wsqi_global_lane(pool, i));
-    return others != 0 || pool->config.driver != NULL ||
-           (timer != WSQI_NEVER && timer <= wsqi_clock_ns());
+    return others != 0;
 }
 
 /* How long a thread in a wait runs awaited tasks before it looks for others. A guess: as long as a
@@ -10032,9 +10043,17 @@ static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
     return now >= *until;
 }
 
+/* The worker is about to run an awaited task in its wait. This brings its next turn nearer. But a
+ * turn would also take tasks that are not awaited. So if the turn is due, the worker only looks
+ * for timers and events: these may queue an urgent task, which then comes first. */
+static void wsqi_awaited_watch(wsqi_worker *self) {
+    if (self->turn.left != 0) self->turn.left--;
+    else wsqi_keep_watch(self);
+}
+
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
  * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. If an urgent task comes first, it ends. If something else needs a turn, it ends
+ * again and again. If an urgent task comes first, it ends. If other tasks need a turn, it ends
  * after each WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are over (not in a
  * caller_runs pool, where the order must not depend on the clock). wsqi_take_back also moves a task
  * that is not awaited from the slot to the queue, and searchers may miss that task. So this
@@ -10045,12 +10064,15 @@ static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_
     uint64_t until = 0;
     bool late = false;
     self->depth.awaited++;
-    while (steps++ < most && !wsqi_urgent_first(self) &&
-           (mine = wsqi_take_back(self, task, group, &left)) != NULL) {
+    while (steps++ < most) {
+        wsqi_awaited_watch(self);
+        if (wsqi_urgent_first(self)) break;
+        if ((mine = wsqi_take_back(self, task, group, &left)) == NULL) break;
         wsqi_notify_others(self);
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
         late = late || (!self->pool->config.caller_runs && wsqi_awaited_long(steps, &until));
+        if (late) self->turn.left = 0; /* the tasks have suddenly become longer: a turn is due */
         if ((late || steps % WSQI_AWAITED_STEPS == 0) && wsqi_awaited_ends(self->pool)) break;
     }
     self->depth.awaited--;
@@ -10674,8 +10696,11 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns == WSQ_FOREVER && wsqi_may_run_awaited(self) &&
-        !wsqi_urgent_first(self) && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
+        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN) {
+        wsqi_awaited_watch(self);
+        if (!wsqi_urgent_first(self))
+            done = wsqi_future_here(self, future, &whole); /* calls the function here, if it can */
+    }
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT || outcome == WSQ_ERR_INVALID) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);

@@ -170,6 +170,25 @@ static void urgent_beside_long(void) {
     }
 }
 
+/* A timer waits for three: after two the worker knows that they are long, and before the next one it lets timers fire. */
+static void timer_beside_long(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *waits = item_make(0);
+    waits->task.fn = waits_for_long_run;
+    late = item_make(0);
+    late->pends = true;
+    shorts = 0;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    item_spawn(pool, late);
+    nap(MS);
+    item_spawn(pool, waits);
+    nap(15 * MS);
+    item_set_timer(pool, late, 0);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(late->began < late->spawned + 31 * MS);
+    wsq_pool_destroy(pool);
+}
+
 static wsq_pool *laned;
 
 static void spawns_one(void *one) {
@@ -661,6 +680,7 @@ int main(void) {
     IN_WORLD(priorities_beside_many);
     IN_WORLD(priority_beside_few);
     IN_WORLD(urgent_beside_long);
+    IN_WORLD(timer_beside_long);
     IN_WORLD(lanes_beside_long);
     IN_WORLD(order_without_clock);
     IN_WORLD(tombstones_in_a_deque);

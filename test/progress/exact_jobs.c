@@ -1,5 +1,6 @@
 /* What a worker that steals one short job after the other still does: its wait ends, it leaves, it takes its turns.
- * Waits deeper than their bound; what a worker finds in a deep deque; what counts as pending. In virtual time. */
+ * The same of workers in trees of tasks that wait for tasks. Waits deeper than their bound; what a worker finds in a
+ * deep deque; what counts as pending. In virtual time. */
 #include "exact.h"
 
 /* ---- a task that forks short jobs, until a time or until another one says so ---- */
@@ -407,8 +408,75 @@ static void no_pool_waits_in_cleanup(void) {
     wsq_pool_destroy(swept);
 }
 
+/* ---- trees of tasks that wait for tasks: all workers are in waits for 0.4 s or more ---- */
+
+typedef enum { BY_GROUP, BY_TASK, BY_FUTURE, WAYS } tree_way;
+
+typedef struct waiting_node {
+    wsq_task task;
+    int height;
+} waiting_node;
+
+static tree_way way;
+static wsq_pool *tree_pool;
+static wsq_poll waiting_node_run(wsq_ctx ctx, wsq_task *task);
+
+static void *waiting_tree(void *height_of_tree) {
+    int height = (int)(intptr_t)height_of_tree;
+    waiting_node nodes[2] = {{{.fn = waiting_node_run}, height - 1}, {{.fn = waiting_node_run}, height - 1}};
+    wsq_future *futures[2];
+    wsq_group group;
+    compute(100 * US);
+    if (height == 0) return NULL;
+    if (way == BY_GROUP) wsq_group_init(&group, tree_pool);
+    for (int i = 0; i < 2; i++) {
+        if (way == BY_GROUP) wsq_group_spawn(&group, &nodes[i].task);
+        if (way == BY_TASK) CHECK_EQ(wsq_spawn(tree_pool, &nodes[i].task), WSQ_OK);
+        if (way == BY_FUTURE)
+            CHECK_EQ(wsq_submit(tree_pool, waiting_tree, (void *)(intptr_t)(height - 1), &futures[i]), WSQ_OK);
+    }
+    if (way == BY_GROUP) CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    for (int i = 2; i-- > 0;) {
+        if (way == BY_TASK) CHECK_EQ(wsq_task_wait(&nodes[i].task), WSQ_OK);
+        if (way == BY_FUTURE) CHECK_EQ(wsq_future_get(futures[i], NULL), WSQ_OK);
+    }
+    return NULL;
+}
+
+static wsq_poll waiting_node_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)waiting_tree((void *)(intptr_t)wsq_container_of(task, waiting_node, task)->height);
+    return WSQ_DONE;
+}
+
+/* A WSQ_HIGH task that a timer wakes, and then one that an event spawns, start soon all the same. */
+static void watch_in_trees(void) {
+    for (int i = 0; i < 2 * WAYS; i++) {
+        wsq_pool *pool = tree_pool = post_pool((wsq_config){.workers = i % 2 != 0 ? 2 : 1});
+        waiting_node root = {{.fn = waiting_node_run}, 12};
+        item *late = item_make(US), *event = item_make(US);
+        way = (tree_way)(i / 2);
+        wsq_task_set_priority(&late->task, WSQ_HIGH);
+        wsq_task_set_priority(&event->task, WSQ_HIGH);
+        late->pends = true;
+        item_spawn(pool, late);
+        nap(MS);
+        CHECK_EQ(wsq_spawn(pool, &root.task), WSQ_OK);
+        nap(20 * MS); /* by now the workers know how long a task takes */
+        item_set_timer(pool, late, 10 * MS);
+        nap(20 * MS);
+        post_event(event);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(late->began < late->spawned + 12 * MS);
+        CHECK(event->began < post.came + 2 * MS);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 int main(void) {
     test_begin("exact_jobs");
+    IN_WORLD(watch_in_trees);
     IN_WORLD(waits_beside_jobs);
     IN_WORLD(dismissed_beside_jobs);
     IN_WORLD(turns_beside_jobs);

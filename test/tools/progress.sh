@@ -19,7 +19,7 @@ kind=
 for word in $(echo "$named" | sed 's/^ *//'); do
     case $word in
     hangs | oracle) kind=$word ;;
-    test_* | explore_*)
+    test_* | explore_* | exact_*)
         [ -n "$(find test -name "$word.c")" ] || breach "no test $word"
         kind= ;;
     *)
