@@ -2555,12 +2555,13 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   place           where a processor is: its NUMA node, and the first processor that shares its
  *                   last-level cache
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
- *                   that no thread holds is free; S counts it
+ *                   that no thread holds or is about to get is free; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
  *                   is woken; also called a sleeper. The bitmap `sleepers` shows all. (A
  *                   joiner or a waiting thread can sleep without being idle)
- *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (S
- *                   also counts a worker that lingers, without a permit: see wsqi_linger)
+ *   searcher        a thread that S counts as searching: it has a permit but no work, and looks
+ *                   for some. (A thread looks for a while before S counts it: wsqi_search. S also
+ *                   counts a worker that lingers, without a permit: wsqi_linger)
  *   watcher         the sleeper, at most one, that wakes up by itself to look: at timers, at LIFO
  *                   slots whose owner is in a long task, and whether no thread has the driver
  *   producer        a thread that has just queued a task or published a job
@@ -2573,10 +2574,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *                   and helpers, too: they have no queue either)
  *   helper          a thread outside that takes a free permit, and runs what it waits for, in
  *                   a spare block (wsqi_wait_help)
- *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
+ *   lent thread     a thread in wsq_worker_enter
  *   block           a wsqi_worker, then its job stack. Each worker and stand-in has one of its own.
- *                   A spare block has no queue. It is for guests and helpers, and for tasks and
- *                   runs inside a worker's wait
+ *                   A spare block has no queue. It is for a wsq_run, also one that a worker calls;
+ *                   for a helper; or for a task inside a worker's wait
+ *   lease           a thread's use of a block; each block has a word for it
  *   owner           the thread that uses a block. In comments, "worker" often includes stand-ins
  *   queue           a worker's ring, and in a WSQ_LIFO pool its deque
  *   slot            a worker's LIFO slot (or an entry of a ring)
@@ -2598,6 +2600,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   hold            a reason why a task may not be queued yet: a predecessor, a group, or that its
  *                   spawn is not over
  *   duty            a thread is on duty while it may run or cancel tasks
+ *   pump            to run the tasks of a caller_runs pool: the thread that has the lease of worker
+ *                   0 does, and is the working thread
+ *   frame           which task, group and loop a thread runs; one more for each task or job that
+ *                   runs on top of another
+ *   linger          to stay awake after a useless search, with a free permit (wsqi_linger)
  *   quiet           said of a pool: no task is left. Stuck: each task left waits for another one
  *   still           said of a pool in a shutdown: all threads on duty sleep, and nothing is queued
  *   public job      a forked job that thieves may take; the other jobs are private
@@ -2619,7 +2626,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *
  * Every acquire, release and full barrier has a label. The comment at its place says what becomes
  * true, and names the partner. The last column says what goes wrong if the order is weaker.
- * Missing numbers belonged to orders that no longer exist.
  *
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
@@ -2646,15 +2652,15 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses moved tasks
  *  I10    watcher, sleeper: last look  seq_cst       I11         nobody watches a full slot
  *  I11    slot put; take               seq_cst; acq  I10 I12 B6  nobody watches a full slot
+ *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  N1 N2  timer set; its time found    seq_cst       each other  nobody looks for a set timer
  *  N3 N4  timer fired or set; seen     rel; acq      each other  a timer is freed while it fires
- *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
- *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
- *  B4 B5  block taken; left             acq; rel      each other  two threads use one block
- *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
- *  B7 B8  free threads are counted      acq; rel    each other  a thread is counted twice
- *  B9     asked to leave                release       B10         a waiter is not called
- *  B10    pump left                     acq+rel       B4 B9       as B9; two threads run one worker
+ *  B1 B2  blocks counted; one added    acq; rel      each other  an unfilled block is read
+ *  B4 B5  block taken; left            acq; rel      each other  two threads use one block
+ *  B6     a sleeper becomes watcher    release       I11         an unfilled block is read
+ *  B7 B8  free threads are counted     acq; rel      each other  a thread is counted twice
+ *  B9     asked to leave               release       B10         a waiter is not called
+ *  B10    pump left                    acq+rel       B4 B9       as B9; two threads run one worker
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -2870,9 +2876,8 @@ static uint32_t wsqi_ring_pop_all(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return 0;
         uint64_t next = wsqi_head_pack(steal == real ? tail : steal, tail);
-        /* R6: a thread that sees the new head also sees this tail, or a later one. With an older
-         * tail, its tail - head would underflow. Pairs with R5. Failure: relaxed, the loop
-         * retries. */
+        /* R6: a thread that sees the new head also sees this tail, or a later one. Pairs with R5.
+         * Failure: relaxed, the loop retries. */
         if (wsqi_cas_rel(&self->head, &head, next)) return tail - real;
     }
 }
@@ -2929,8 +2934,8 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: a thread that sees the new head also sees the tail `end`, or a later one. With an older
-     * tail, its tail - head could underflow. Pairs with R5. Failure: another thread won. */
+    /* R6: a thread that sees the new head also sees the tail `end`, or a later one. Pairs with R5.
+     * Failure: another thread won. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
@@ -3391,24 +3396,24 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 /* How many condition variables a pool has; a guess. Many words share one, so a wake for one word
  * also wakes threads that wait for others. A thread whose own word has not changed waits again. */
-#define WSQI_PARKING_BUCKETS 16
+#define WSQI_PARKING_CONDITIONS 16
 
-typedef struct wsqi_bucket {
+typedef struct wsqi_condition {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-} wsqi_bucket;
+} wsqi_condition;
 
-typedef struct wsqi_parking { wsqi_bucket buckets[WSQI_PARKING_BUCKETS]; } wsqi_parking;
+typedef struct wsqi_parking { wsqi_condition conditions[WSQI_PARKING_CONDITIONS]; } wsqi_parking;
 
-static wsqi_bucket *wsqi_parking_bucket(wsqi_parking *self, const wsqi_a32 *word) {
+static wsqi_condition *wsqi_parking_condition(wsqi_parking *self, const wsqi_a32 *word) {
     uint64_t hash = wsqi_hash((uintptr_t)word >> 2);
-    return &self->buckets[hash >> 60];
+    return &self->conditions[hash >> 60];
 }
 
 static void wsqi_parking_close(wsqi_parking *self, int count) {
     while (count-- > 0) {
-        pthread_cond_destroy(&self->buckets[count].changed);
-        pthread_mutex_destroy(&self->buckets[count].mutex);
+        pthread_cond_destroy(&self->conditions[count].changed);
+        pthread_mutex_destroy(&self->conditions[count].mutex);
     }
 }
 
@@ -3418,9 +3423,9 @@ static void wsqi_parking_close(wsqi_parking *self, int count) {
 
 static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
 
-static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
+static void wsqi_cond_wait(wsqi_condition *condition, uint64_t timeout_ns) {
     struct timespec span = wsqi_timespec(timeout_ns);
-    pthread_cond_timedwait_relative_np(&bucket->changed, &bucket->mutex, &span);
+    pthread_cond_timedwait_relative_np(&condition->changed, &condition->mutex, &span);
 }
 
 #else
@@ -3435,18 +3440,18 @@ static int wsqi_cond_init(pthread_cond_t *condition) {
     return error;
 }
 
-static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
+static void wsqi_cond_wait(wsqi_condition *condition, uint64_t timeout_ns) {
     struct timespec until = wsqi_timespec(wsqi_clock_ns() + timeout_ns);
-    pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
+    pthread_cond_timedwait(&condition->changed, &condition->mutex, &until);
 }
 
 #endif
 
 static bool wsqi_parking_init(wsqi_parking *self) {
-    for (int i = 0; i < WSQI_PARKING_BUCKETS; i++) {
-        bool mutex = pthread_mutex_init(&self->buckets[i].mutex, NULL) == 0;
-        if (mutex && wsqi_cond_init(&self->buckets[i].changed) == 0) continue;
-        if (mutex) pthread_mutex_destroy(&self->buckets[i].mutex);
+    for (int i = 0; i < WSQI_PARKING_CONDITIONS; i++) {
+        bool mutex = pthread_mutex_init(&self->conditions[i].mutex, NULL) == 0;
+        if (mutex && wsqi_cond_init(&self->conditions[i].changed) == 0) continue;
+        if (mutex) pthread_mutex_destroy(&self->conditions[i].mutex);
         wsqi_parking_close(self, i);
         return false;
     }
@@ -3454,30 +3459,30 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 }
 
 static void wsqi_parking_fini(wsqi_parking *self) {
-    wsqi_parking_close(self, WSQI_PARKING_BUCKETS);
+    wsqi_parking_close(self, WSQI_PARKING_CONDITIONS);
 }
 
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
-    wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
+    wsqi_condition *condition = wsqi_parking_condition(self, word);
     int cancel = wsqi_cancel_off();
-    pthread_mutex_lock(&bucket->mutex);
+    pthread_mutex_lock(&condition->mutex);
     /* Another thread changes the word first, and then takes this mutex, in wsqi_parking_wake. So
      * either this thread sees the change here, or the wake comes after this wait began. */
     if (wsqi_load_locked(word) == expected) {
-        if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
-        else wsqi_cond_wait(bucket, timeout_ns);
+        if (timeout_ns == 0) pthread_cond_wait(&condition->changed, &condition->mutex);
+        else wsqi_cond_wait(condition, timeout_ns);
     }
-    pthread_mutex_unlock(&bucket->mutex);
+    pthread_mutex_unlock(&condition->mutex);
     wsqi_cancel_back(cancel);
 }
 
 static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
-    wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
+    wsqi_condition *condition = wsqi_parking_condition(self, word);
     (void)all; /* threads may wait here for other words, so all wake up and read their words */
-    pthread_mutex_lock(&bucket->mutex);
-    pthread_cond_broadcast(&bucket->changed);
-    pthread_mutex_unlock(&bucket->mutex);
+    pthread_mutex_lock(&condition->mutex);
+    pthread_cond_broadcast(&condition->changed);
+    pthread_mutex_unlock(&condition->mutex);
 }
 
 #endif
@@ -3938,8 +3943,7 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     /* Before its first sleep, a thread tries once; after a sleep, WSQI_LOCK_TRIES times. With only
      * one try after a sleep, the thread could lose again and again to one that locks the mutex
-     * every few us. (Rejected: as many tries before the first sleep, too. That is slower; see
-     * bench/sim/README, "Figures".) */
+     * every few us. (As many tries before the first sleep, too, are slower: bench/sim.) */
     for (uint32_t held = 1;; held = 2) { /* 2: this thread has slept, so others may sleep, too */
         for (int tries = held == 1 ? 1 : WSQI_LOCK_TRIES; tries > 0; tries--) {
             uint32_t free = 0;
@@ -4122,7 +4126,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *                     -> idle (wsqi_serve)
  *     at work    yes  -> searching, when it finds no task near by (wsqi_search_begin)
  *                     -> blocked, in a wait, a join or a blocking call (wsqi_thread_blocks)
- *     searching  yes  S counts it as a searcher
+ *     searching  yes  S counts it from wsqi_search_begin on, at the latest before it sleeps
  *                     -> at work (wsqi_search_end), lingering (wsqi_linger) or idle (wsqi_sleep)
  *     lingering  no   still counts as a searcher, and as coming; its permit is free
  *                     -> searching, with a free permit (wsqi_linger); or idle (wsqi_sleep)
@@ -4141,7 +4145,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *                        or a permit is free; or idle (wsqi_sleep)
  * ========================================================================== */
 
-/* A pool has at most this many workers, and as many stand-ins. (S counts permits in 15 bits.) */
+/* A pool has at most this many workers, and as many stand-ins: together fewer than S can count. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
 /* How many spare blocks a pool has for calls of wsq_run (also nested ones) and for helpers. If none
@@ -4186,8 +4190,7 @@ typedef struct wsqi_parker {
  * task, a group, a future or the pool. They find a join's wait by the joiner's block. */
 typedef struct wsqi_wait wsqi_wait;
 
-/* The pool has 64 buckets: lists, each with a lock, of threads that wait or sleep in joins.
- * (Measured in bench/sim: with 16 of them, `fib` on 128 cores is 3% slower; 256 gain nothing.) */
+/* The pool has 64 buckets: lists, each with a lock, of threads that wait or sleep in joins. */
 #ifndef WSQI_BUCKET_BITS
 #define WSQI_BUCKET_BITS 6
 #endif
@@ -4198,14 +4201,11 @@ typedef struct wsqi_wait_bucket {
     wsqi_wait *first; /* the list; `lock` guards it */
 } wsqi_wait_bucket;
 
-/* WSQI_LANE_WORKERS: the global queue has a lane for every 3 workers, so that each thread outside
- * mostly has its own lane. But searchers look at all lanes, so a pool of at most 64 workers has at
- * most 8 lanes. A larger pool has a lane for every 8 workers, and at most WSQI_GLOBAL_LANES.
- * WSQI_SETTLE, WSQI_ENOUGH: with several lanes, a thread outside moves the tasks of its lane from
- * `incoming` to `ready` at every 64th spawn (WSQI_SETTLE), and when it spawns several tasks in one
- * call. A worker moves tasks only while `ready` holds fewer than 64 (WSQI_ENOUGH). For a worker
- * each move takes as long as three spawns, because the links of the tasks are in the spawning
- * thread's cache. (Figures: bench/sim/README.) */
+/* WSQI_LANE_WORKERS: each thread outside shall mostly have its own lane, but searchers look at all
+ * lanes. (How many lanes there are: >>words, "global queue".) With several lanes, a thread outside
+ * moves the tasks of its lane from `incoming` to `ready` at every 64th spawn (WSQI_SETTLE), and
+ * when it spawns several tasks in one call. A worker moves tasks only while `ready` holds fewer
+ * than 64 (WSQI_ENOUGH), because it takes longer (wsqi_lane_settle). */
 #ifndef WSQI_LANE_WORKERS
 #define WSQI_LANE_WORKERS 3
 #endif
@@ -4265,8 +4265,7 @@ typedef struct wsqi_turn {
 /* What a worker remembers from one search to the next. */
 typedef struct wsqi_searched {
     bool robs_slots;   /* it may take tasks from slots of workers in a long task */
-    bool drove;        /* its last search asked the driver first, and got a task. So its next search
-                        * looks at other workers before it asks the driver */
+    bool drove;        /* its last search asked the driver first, and got a task; see wsqi_search */
     uint8_t vain;      /* useless searches in a row, modulo 256 */
     uint32_t source;   /* 1 + index of the worker from which it last stole tasks */
     uint32_t helped;   /* how many tasks helpers had taken when wsqi_linger looked last */
@@ -4676,8 +4675,8 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* The calling thread has no queue in this pool. Does it now run a stolen job or, as a helper, a
- * task? If so, a shutdown waits for the thread, and the thread may spawn while the pool drains. */
+/* For a thread without a queue in this pool: does it run a stolen job or, as a helper, a task? Then
+ * a shutdown waits for the thread, and the thread may spawn while the pool drains. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
@@ -4789,10 +4788,10 @@ static inline bool wsqi_has_tasks(const wsqi_worker *worker) {
 
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* The owner may overwrite this request in wsqi_publish. No harm: after that the owner checks
-     * (J5) whether a thread is free for jobs. If so, the owner publishes jobs. If the owner has no
-     * job, the traps are set again: by a searcher or, if S counts no searcher, by the owner. (A
-     * joiner that is awake does not count as free, but it sets the traps before it sleeps.) */
+    /* The owner may overwrite this request in wsqi_publish. It is not lost: after that the owner
+     * looks (J5) whether a thread is free for jobs, and publishes some. If it has none, a searcher
+     * sets the traps again or, if S counts none, the owner. (A joiner that is awake is not free; it
+     * sets the traps before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -4827,8 +4826,7 @@ static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(wor
  * Writers:   incoming: producers push; the lock's holder takes all; a helper takes a lone task.
  *            outside, count: any thread, by read-modify-write. helped: any thread. The rest: the
  *            lock's holder.
- * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
- *            spill into `ready` under the lock, which makes a spawn slower (bench/README, "Tried").
+ * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen.
  * ========================================================================== */
 
 /* Marks a task: a queue then holds the task's address + 1. A thread marks a task that it takes from
@@ -5169,8 +5167,7 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
 
 /* How many tasks have finished or were cancelled so far. */
 static uint64_t wsqi_finished(const wsq_pool *pool) {
-    /* P2: this thread sees all spawns of the tasks that it counts as finished. Otherwise the pool
-     * could look quiet while a spawned task is left. Pairs with P1. */
+    /* P2: this thread sees all spawns of the tasks that it counts as finished. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
     for (unsigned i = 0; i < count; i++)
@@ -5214,9 +5211,7 @@ static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
 /* Is the pool stuck, and is that news for the threads in wsq_pool_wait? It is no news if no task
  * has ended or become held since the pool was last found stuck. (In a caller_runs pool the thread
  * that looks here mostly waits itself. Without this rule it would call itself again and again.) The
- * mark comes from the counts that wsqi_stuck has found stuck. (If the counts were read again here,
- * they could be newer. Then this thread would store a mark that it has not checked. The thread that
- * does check these counts would find that mark, and call no thread.) */
+ * stored mark is the one that wsqi_stuck has checked, not a newer one. */
 static bool wsqi_stuck_anew(wsq_pool *pool) {
     uint64_t mark;
     if (!wsqi_stuck(pool, &mark)) return false;
@@ -5236,7 +5231,7 @@ static inline void wsqi_call_if_quiet(wsq_pool *pool) {
  * changed a count that wsqi_unfinished or wsqi_stuck reads. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this thread sees the waiter, which is in wsq_pool_wait, or the waiter sees the
-     * counts. Otherwise the waiter would sleep although no task is left. Pairs with W5. */
+     * counts. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_call_if_quiet(pool);
 }
@@ -5250,7 +5245,7 @@ static inline bool wsqi_has_guest(const wsq_pool *pool) {
 /* Calls the threads in wsq_pool_wait if no task can run any more, but looks only while S counts a
  * guest. A thread that may have ended the last task does this before it goes on with a job, after a
  * wait or with a future's result. (A thief does the same before it begins a job: wsqi_job_steal.)
- * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for this job. */
+ * The job may be a long one of a wsq_run, and wsq_pool_wait must not wait for it. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* If there is no guest, the caller's job belongs to a task that has not ended, so the pool is
      * not quiet. During a wsq_run of a thread outside, S counts a guest. A thread that has stolen
@@ -5305,9 +5300,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep.
  *            A waker first counts one idle thread as a searcher. Then it clears one bit, and gives
  *            that bit's thread the token.
- * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
- *            to notify for each woken task (Tokio tried it: messages were 30% slower); to add 0 to
- *            S in place of a fence: each spawn then writes a shared line (bench/README, "Tried").
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
  *
  * All orders here prevent one bad outcome. In it, a producer wakes no thread, because S shows a
  * searcher, or no free permit. Then that searcher stops, or a thread goes to sleep, and does not
@@ -5380,8 +5373,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: either a sleeper sees the driver free, or the thread that frees it sees the sleeper
-     * (I11). Otherwise all threads could sleep, and none would wait for events. */
+    /* I10: either a sleeper sees the driver free, or the thread that frees it sees the sleeper. */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->watch.poller) & 1) == 0;
 }
 
@@ -5400,8 +5392,7 @@ static void wsqi_place_update(wsqi_worker *self) {
 /* Clears one set bit and returns its number, or -1 if none is set. A bit stands for a block: the
  * block nearest to `self` comes first (NULL: all are equally near), then the lowest number. The
  * thread that has the driver, and threads in waits, come last (WSQI_POLLS). So mostly the same
- * sleepers are woken, and their caches stay warm. (Rejected: to wake all sleepers in rotation,
- * which was slower; bench/README, "Figures".) */
+ * sleepers are woken, and their caches stay warm. */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->watch.poller);
     for (;;) {
@@ -5481,8 +5472,8 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
  * set. So two joiners without a permit could call each other without end.) */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
-    /* I8: either a producer sees JOINED in S, or this thread sees the producer's task. Otherwise
-     * the task would wait for a permit that this thread keeps while it sleeps. Pairs with I6. */
+    /* I8: either a producer sees JOINED in S, or this thread sees the producer's task. Pairs with
+     * I6. */
     (void)wsqi_or_sc(&pool->permits, WSQI_JOINED);
     wsqi_fence_rmw(); /* I8: as above */
 }
@@ -5553,11 +5544,10 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* Is the calling worker the only thread of the pool? Then there is none that it could wake.
- * Relaxed: before a lone worker blocks, it starts the second thread itself, so it sees the new
- * count. (If there was no memory for that thread's block, another thread may start a stand-in
- * later. This worker notifies only when it reads the new count. Until then the tasks in its queue
- * wait until its running task waits or ends.) */
+/* Is the calling worker the only thread of the pool, so that there is none to wake? Relaxed: it
+ * starts the second thread itself, when it first blocks. (If memory lacked then, another thread may
+ * start it later. Until this worker reads the new count, its queued tasks wait for its running
+ * task.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->made.threads) <= 1;
 }
@@ -5580,13 +5570,12 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
-/* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
- * sleepers then begins after the time of 12 wake-ups. With 3 in a row, it is the time of 23.) */
+/* How many sleepers one thread wakes in a row; these wake others. */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With 1, it writes more often to the cache
  * line of S, which all threads share. With 4, a sleeper that was taken waits longer until it is
- * woken. Both were slower (bench/sim/README, "Figures"). */
+ * woken. */
 enum { WSQI_TAKEN = 2 };
 
 /* ---- looks ---- */
@@ -5605,12 +5594,11 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Returns how many queued tasks it finds: first in all lanes except the inboxes, then at up to
- * `most` workers: the caller, the worker from which the caller stole last, and the workers with the
- * next indexes. Stops when it has found two workers with tasks, and at least 2 * WSQI_WAKES tasks.
- * where: returns these two workers (NULL: not found). If there is no watcher, each full LIFO slot
- * counts as a task, and so does a set timer or a free driver. Relaxed: the caller's barrier orders
- * this. */
+/* Counts queued tasks: first in all lanes except the inboxes, then at up to `most` workers: the
+ * caller, the one from which it stole last, and those after that. Stops when it has found two
+ * workers with tasks, and at least 2 * WSQI_WAKES tasks. where: returns these two workers (NULL:
+ * not found). Without a watcher a full slot, a set timer and a free driver count as tasks: the
+ * thread that is woken becomes the watcher. Relaxed: the caller's barrier orders this. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watch.watcher) != 0;
@@ -5688,17 +5676,16 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* A thread that stops searching looks for tasks at up to this many workers. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* One sleeper is woken for queued tasks, and one more for each WSQI_WAKE_NS that the tasks will
- * take. This is a guess at how long a wake-up takes: the time of the call that wakes a thread, plus
- * the time until that thread runs. */
+/* One sleeper is woken for queued tasks, and one more for each WSQI_WAKE_NS that they will take: a
+ * guess at how long a wake-up takes, until the woken thread runs. */
 #define WSQI_WAKE_NS 10000u
 
 /* Returns how many sleepers are worth a wake-up for `amount` tasks, if these take as long as the
- * tasks that the caller has run: 1, and one more for each WSQI_WAKE_NS that they take in all. A
- * caller without a queue does not know how long tasks take, so the result is `amount`. (One sleeper
- * is enough for progress: it wakes others, so an unexpectedly long task delays no other task.) If
- * tasks are left although many threads are awake, the tasks probably take longer than expected, so
- * the caller wakes more sleepers. Without this rule, 64 sleepers would be woken one by one. */
+ * tasks that the caller has run. (A caller without a queue does not know that: `amount`. One
+ * sleeper is enough for progress: it wakes others, so an unexpectedly long task delays no other
+ * task.) If tasks are left although many threads are awake, the tasks probably take longer than
+ * expected, so the caller wakes more sleepers. Without this rule, 64 sleepers would be woken one by
+ * one. */
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
@@ -5759,9 +5746,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
      * as it was before, all other permits are free or belong to searchers: a permit in use belongs
      * to a thread with work, which comes here later. (A thread that lingers counts twice, so
      * sometimes one thread more checks: no harm. In a caller_runs pool one thread acts for all
-     * workers, so it always checks.) But a thread with work may be in a guest's job, and
-     * wsq_pool_wait must not wait for the job. So if there are guests, a thread that has finished
-     * tasks since its last search checks, too. */
+     * workers, so it always checks.) But a thread with work may be in a guest's job. So if there
+     * are guests, a thread that has finished tasks since its last search checks, too. */
     if (pool->config.caller_runs || wsqi_free_permits(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_call_if_quiet(pool);
@@ -5899,8 +5885,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
 }
 
 /* Returns the block with this index. Makes it, unless an earlier start made it and then failed. The
- * caller holds the pool's lock; it counts the block in pool->made afterwards.
- * NULL: no memory. */
+ * caller holds the pool's lock; it counts the block in pool->made afterwards. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index);
     if (block != NULL) return block;
@@ -6023,9 +6008,15 @@ WSQ_API int wsq_worker_self(void) {
  *            driver. A sleeper has its bit set, or is being woken. If a pool has a driver and S
  *            counts a sleeper, then a thread has the driver, or searches, or the watcher looks
  *            within WSQI_WATCH_NS.
+ *            A watcher that wakes up, for whatever reason, clears `watcher`. From then on a full
+ *            slot, a set timer or a free driver counts as a queued task (wsqi_look_tasks). So a
+ *            later notification wakes a sleeper for it, which becomes the watcher. If no permit is
+ *            free, nobody is woken: the threads at work fire timers in their turns, and the next
+ *            thread that goes to sleep watches.
  * Writers:   watcher: a thread that becomes the watcher, and the watcher itself. poller: see
- * wsqi_watch. Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a
- *            thread of its own.
+ *            wsqi_watch.
+ * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
+ *            its own.
  * ========================================================================== */
 
 /* ---- the watcher ---- */
@@ -6033,7 +6024,7 @@ WSQ_API int wsq_worker_self(void) {
 /* The time between two looks of the watcher at the slots. A guess: most tasks take less. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u   /* the watcher looks at slots, not only for timers */
-#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due; maybe the watcher waits for a permit */
+#define WSQI_WATCHES_PERMITS 0x40000000u /* a timer is due: a freed permit wakes the watcher */
 
 /* Makes the watcher look again. If there is none, wakes an idle thread instead. The caller has
  * filled a slot, set a new first timer, left the driver or made a permit free, and then read
@@ -6050,7 +6041,7 @@ static bool wsqi_watch_needed(wsq_pool *pool) {
     if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         /* I10: either this thread sees the slot full, or the slot's owner sees that no thread
-         * watches, and wakes one. Otherwise the slot's task would wait unseen. Pairs with I11. */
+         * watches, and wakes one. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
     }
     return false;
@@ -6062,7 +6053,7 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
     /* I10: either this thread sees a new timer, or the thread that set the timer sees no watcher,
-     * and wakes a thread. Otherwise no thread would wait for the timer. Pairs with I11. */
+     * and wakes a thread. Pairs with I11. */
     bool timers = wsqi_load_sc(&pool->watch.timer_next) != WSQI_NEVER;
     if (!timers && !wsqi_watch_needed(pool)) return false;
     /* B6: a thread that reads this index sees this worker's block. Pairs with I11. A thread that
@@ -6097,12 +6088,12 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     /* I10: if a thread set a timer and saw no watcher, this load sees the timer. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->watch.timer_next);
     if (timer <= now) {
-        /* A timer is due. If no permit is free, a working thread fires the timer at its next turn,
-         * and the watcher waits for a permit. I10: either the watcher sees a free permit, or
-         * the thread that makes it free makes the watcher look again. (A worker that lingers
-         * sees this store, and goes to sleep.) And either the watcher sees JOINED and asks a
-         * joiner, or the joiner sees this store and gives its permit back. (The joiner that is
-         * asked may find a job instead, so then the watcher looks again later.) Pairs with I11. */
+        /* A timer is due. If no permit is free, a thread at work fires it in its next turn, and the
+         * watcher waits for a permit. I10: either the watcher sees a free permit, or the thread
+         * that makes it free sees this store (wsqi_permit_freed). And either the watcher sees
+         * JOINED, and asks a joiner, or the joiner sees this store, and gives its permit back. An
+         * asked joiner may find a job instead, so the watcher then looks again later. A worker that
+         * lingers sees this store, and goes to sleep. Pairs with I11. */
         wsqi_store_sc(&pool->watch.watcher, watcher | WSQI_WATCHES_PERMITS);
         uint64_t s = wsqi_load_sc(&pool->permits); /* I10: this read follows the store */
         if (wsqi_free_permits(s) == 0) {
@@ -6163,8 +6154,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     uint32_t heard = self->driving == WSQI_DRIVING_EVENTS ? WSQI_HEARD : 0;
     self->driving = WSQI_DRIVING_NOT;
     /* V2: the driver's next thread sees what wait() and dispatch() wrote. Pairs with V1. I11:
-     * either this thread sees the watcher and sleepers, or a sleeper sees the driver free.
-     * Otherwise all threads could sleep, and none would wait for events. Pairs with I10. */
+     * either this thread sees the watcher and sleepers, or a sleeper sees the driver free. Pairs
+     * with I10. */
     wsqi_store_sc(&pool->watch.poller, WSQI_HAS_DRIVER(self->index) - 1 + heard);
     uint32_t watcher = wsqi_load_sc(&pool->watch.watcher); /* I11: this read follows the store */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_watcher_wake(pool, watcher);
@@ -6175,9 +6166,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 /* An idle owner wakes itself, and takes a permit if one is free. It does what a waker does: it
  * takes one idle thread, and the permit, out of S, and then clears a bit in `sleepers`, here its
  * own. But a waker may have cleared that bit a moment before, and will bring a permit, too. Then
- * two idle threads are out of S, but only this one wakes up. So if the owner took a permit, it
- * wakes another idle thread for that permit. If it took none, it puts one idle thread back into S.
- * */
+ * two idle threads are out of S, but only this one wakes up. So an owner that took a permit wakes
+ * another idle thread for it; one that took none puts one idle thread back into S. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t own = wsqi_bit(self);
@@ -6281,8 +6271,7 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
 /* Moves a woken worker to another processor if, for the second time in a row, it was woken for jobs
  * and finds itself on its waker's processor; then again at the fourth time, the eighth and so on.
  * Reason: a kernel may leave a woken thread on its waker's processor. Then the two take turns, and
- * a thief delays its victim, so that `skynet` takes twice as long (bench/README, "Figures"). A
- * worker that was woken for tasks does not move: that gained nothing in the benchmark `wake`. */
+ * a thief delays its victim. A worker that was woken for tasks does not move: it gains nothing. */
 static void wsqi_leave_waker(wsqi_worker *self) {
     uint32_t from = wsqi_load_hint(&self->woken.from);
     if (from == 0) return;
@@ -6419,12 +6408,6 @@ static inline wsq_task *wsqi_deque_take(wsqi_worker *self) {
     return wsqi_has_deque(self) ? (wsq_task *)wsq_deque_pop(&self->deque) : NULL;
 }
 
-/* The owner takes the newest item of its deque, or else the oldest of its ring, marked or not. */
-static inline void *wsqi_queue_pop(wsqi_worker *self) {
-    void *item = wsqi_deque_take(self);
-    return item != NULL ? item : wsqi_ring_pop(&self->ring);
-}
-
 /* The owner adds a new task to its queue. False: the queue has no room, or `order` is WSQ_SHARED;
  * the caller puts the task into the global queue. (Yielded tasks never go to the deque.) */
 static inline bool wsqi_queue_push(wsqi_worker *self, wsq_task *task) {
@@ -6465,9 +6448,9 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item, bool front) {
  * has no permit from here on. Marked tasks came from the global queue, and go to its front, so that
  * no later task overtakes them. Tasks that were spawned or woken here go to its end: if they went
  * to the front, a series of tasks that spawn others and block could keep older tasks waiting
- * without end. But if the owner's queue is long, its tasks stay there, unless the owner is a lent
- * thread that leaves. Other threads then steal them in searches and turns (wsqi_take_from_long).
- * (Only WSQ_LIFO pools have long queues, and they have no slots.) True: the caller must notify. */
+ * without end. A long queue, which only a WSQ_LIFO pool has, stays: others steal from it in
+ * searches and turns (wsqi_take_from_long). A lent thread that leaves moves it, too. True: the
+ * caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     self->turn.lifo_left = 0;
     if (wsqi_queue_length(self) > WSQ_RING_CAPACITY && !wsqi_dismissed(self)) return true;
@@ -6574,7 +6557,8 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = wsqi_unmarked(wsqi_queue_pop(self));
+    task = wsqi_deque_take(self);
+    if (task == NULL) task = wsqi_unmarked(wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -6738,12 +6722,9 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool r
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: DONE is both phase bits, ACTIVE and PENDING; a new task has neither. ACTIVE alone: the
- *            task is held, queued or running. PENDING alone: it waits for a wake, or was woken and
- *            queued (by the thread that added WOKEN). An ACTIVE task that is WOKEN runs again if
- *            it returns WSQ_PENDING. POISONED: the task or a predecessor was cancelled, or the
- *            task is a future that a thread has claimed. If POISONED is set while the task is
- *            PENDING, OPEN or held, the task will not run: before that run comes a
+ * Invariant: (The bits: >>shared.) The thread that adds WOKEN to a PENDING task queues it. A task
+ *            that is ACTIVE and WOKEN runs again if it returns WSQ_PENDING. If POISONED is set
+ *            while a task is PENDING, OPEN or held, it will not run: before that run comes a
  *            read-modify-write (a wake, wsqi_task_begin, the last hold), which sees the bit. At
  *            another time the run may have begun. DONE and POISONED: a cancel ended it.
  * Writers:   any thread adds bits, and adds or takes away holds. The thread that spawns, runs or
@@ -6863,7 +6844,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         /* Wakes the task's worker. (In a caller_runs pool worker 0 sleeps for all workers.) */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         /* P4: either this thread sees that the pool is over (wsqi_check_over), or the last call of
-         * wsqi_sweep sees the task. Otherwise the task would never be cancelled. */
+         * wsqi_sweep sees the task. */
         wsqi_fence_rmw();
     } else {
         wsqi_notify_rmw(pool);
@@ -6912,8 +6893,7 @@ WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_
     }
 }
 
-/* Queues a woken task, and may notify. A task with a priority or a pin goes to the lane for that;
- * any other to the calling worker's LIFO slot or queue, or, from outside, to the global queue. */
+/* Queues a woken task, and may notify. (The usual case of wsqi_schedule_slow.) */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
     if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
@@ -6969,8 +6949,7 @@ static inline void wsqi_task_reopen(wsq_task *task) {
      * call of wsqi_task_poison it is E4 or, in a graph, K4. No other thread changes CLOSED, so no
      * compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
-        /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
-         * the task for done, and close `after` again. Pairs with E5. */
+        /* E6: a thread that adds an edge from now on sees the new state. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
 }
 
@@ -7033,8 +7012,7 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
  *            threads that wait for the group, and starts the tasks in `then`.
  * Writers:   any thread. A worker collects the ends of one group's tasks in `ends`, and counts them
  *            down together before it runs a task outside the group, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; to collect ends is our own. Rejected: to collect
- *            spawns, too. That saves 4 ns a task with 1 worker, nothing with 2, for 175 lines more.
+ * Source:    Go's WaitGroup, Java's Phaser; to collect ends is our own.
  * ========================================================================== */
 
 enum {
@@ -7149,7 +7127,7 @@ static void wsqi_group_flush(wsqi_worker *self) {
     self->ends.group = NULL;
     self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
-    /* This comes last, because after it wsq_pool_wait may return, and the group may be freed. */
+    /* This comes last: after it wsq_pool_wait may return, and the group may be freed. */
     wsqi_count_finished(self, n);
 }
 
@@ -7192,21 +7170,21 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * >>timer
  * Purpose:   wakes tasks at set times, at a cost that does not grow with the number of timers.
  * Invariant: times are in ns. Here each time is a row of digits to the base of 64; digit 0 is the
- *            lowest. `base` is a past time. Level n has 64 lists, one for each value of digit n. A
- *            timer's level is the highest digit in which the timer's time differs from `base`. Its
- *            list is the one for the value that this digit has in the timer's time. So the timers
- *            of a level are due before those of higher levels. A list's time is the first time that
- *            belongs to the list, so its digits below n are 0. When that time has come, the list is
- *            opened: `base` becomes that time, and each timer of the list fires, or moves if it is
- *            due later. If a timer is set again to a later time, it stays in its list until that
- *            list is opened. `next` (of a worker's lists) and timer_next (of the pool) are no later
- *            than the first timer, or the thread that set this timer is about to lower them. While
- *            a permit is free and a timer is set, the watcher wakes up at timer_next.
+ *            lowest. `base` is a past time. Level n has 64 lists, one for each value of digit n.
+ *            A timer's level is the highest digit in which its time differs from `base`; its list
+ *            is the one for the value of this digit in its time. So the timers of a level are due
+ *            before those of higher levels.
+ *            A list's time is the first time that belongs to it, so its digits below n are 0. When
+ *            that time has come, the list is opened: `base` becomes that time, and each timer of
+ *            the list fires, or moves if it is due later. If a timer is set again to a later time,
+ *            it stays in its list until that list is opened.
+ *            `next` (of a worker's lists) and timer_next (of the pool) are no later than the first
+ *            timer, or the thread that set this timer is about to lower them. While a permit is
+ *            free and a timer is set, the watcher wakes up at timer_next.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order: the radix
- *            heap (Ahuja et al. 1990). Rejected: a binomial heap for each worker. With 10^6 timers,
- *            a cancel and a set take 2.5 times as long (bench/README, "Figures").
+ *            heap (Ahuja et al. 1990).
  * ========================================================================== */
 
 /* Guesses. MOST: a thread unlocks a worker's lists after it has moved or fired this many timers
@@ -7217,7 +7195,7 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires other workers' timers only if they are late by
  * this many ns, about the time between two turns. (If each of 64 workers looked at all timers in
- * each turn, all would lose a tenth of their time; bench/sim, `sleep`.) */
+ * each turn, all would lose a tenth of their time.) */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
@@ -7335,11 +7313,11 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 }
 
 /* The lock's holder takes the first timer of the open list. A timer that is not due moves to the
- * list for its time. A due timer is marked as fired: its word `timers` becomes the address of the
- * lists + 1. Then its task is woken (wsqi_task_note_wake). If the task was pending, this returns
- * it, for the caller to queue. If the task is not live, the wake was none. But if it is queued or
- * runs already, it may free the timer at any moment, so the mark stays. (A cancel that reads the
- * mark locks the lists before it returns, so it does not return during this function.) */
+ * list for its time. A due timer is marked as fired (`timers` + 1), and its task gets a wake. If
+ * the task was pending, this clears the mark, and returns the task for the caller to queue. If the
+ * task is not live, the wake had no effect, and this clears the mark. Otherwise the task is queued
+ * or runs, and may free the timer at any moment, so the mark stays. (A cancel that reads the mark
+ * locks the lists first, so it does not return during this function.) */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -7353,7 +7331,7 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     if (!queue && wsqi_task_live(state)) return NULL;
     /* N3: a thread that sees NULL may free the timer or set it again, so this store is the last use
      * here. Pairs with N4. The task cannot have freed the timer before: it is not queued yet, or
-     * the wake was none. */
+     * not live. */
     wsqi_store_rel(&timer->timers, NULL);
     return queue ? task : NULL;
 }
@@ -7377,7 +7355,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     do {
         if (at >= next) return;
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
-         * Otherwise no thread would wake up for it. Pairs with I10. Failure: decide again. */
+         * Pairs with I10. Failure: decide again. */
     } while (!wsqi_cas_sc(&pool->watch.timer_next, &next, at));
     wsqi_watcher_wake(pool, wsqi_load_sc(&pool->watch.watcher)); /* I11: as above */
 }
@@ -7386,8 +7364,8 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->watch.timer_next), first = wsqi_timers_next(pool);
     /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
-     * or the second look below sees that timer. Otherwise no thread would wake up for it. Pairs
-     * with N1. Failure: another thread has changed timer_next. */
+     * or the second look below sees that timer. Pairs with N1. Failure: another thread has changed
+     * timer_next. */
     if (next < first && wsqi_cas_sc(&pool->watch.timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
@@ -7664,20 +7642,19 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
  * >>spawn: how a task becomes counted, claimed and queued
  * Purpose:   gives a task to a pool. A spawn that is refused leaves everything as it was.
  * Invariant: a task is counted and claimed before it is queued, so it is counted before it can
- *            finish. Mostly a spawn counts first (wsqi_spawn_begin), then claims (wsqi_task_claim).
- *            If the claim fails, wsqi_spawn_undo takes the count back. Only a worker that spawns a
- *            plain task claims first (wsqi_spawn_plain). A single task that is not plain is claimed
- *            with one hold more (wsqi_task_reserve). The thread that takes the last hold away
- *            queues it. A batch is queued only when all its tasks are claimed.
+ *            finish. A worker's plain task: claim, count, queue (wsqi_spawn_plain). A plain task
+ *            from outside, and a batch: count (wsqi_spawn_begin), claim all, queue; if a claim
+ *            fails, wsqi_spawn_undo takes the count back. Any other task: the same with one hold
+ *            more (wsqi_task_reserve); the thread that takes the last hold away queues it.
  * Writers:   counters.spawned: each worker its own. A lane's `outside`: any thread, by
  *            read-modify-write.
  * Source:    Tokio's OwnedTasks, which a shutdown closes; here one word is the count and the bit.
  * ========================================================================== */
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
- * queue has a count of its own, `outside`, on the cache line that the push writes anyway. It is
- * twice the number of tasks, + 1 if the lane is closed. It changes by compare-and-swap: after an
- * addition to a closed lane, the count would be too high until that addition is undone. */
+ * queue has a count of its own, `outside`, on the cache line that the push writes anyway. It
+ * changes by compare-and-swap: after an addition to a closed lane, the count would be too high
+ * until that addition is undone. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_lane_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -7716,7 +7693,7 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
 /* Takes back what wsqi_spawn_begin has counted, because a task cannot be claimed. Calls threads in
  * wsq_pool_wait, which may have seen the count. A worker does not put this off until its next
  * search, because that may come late: the worker may be in the driver's dispatch function, or in a
- * long job of a wsq_run. wsq_pool_wait must not wait for the end of that function or job. */
+ * long job of a wsq_run. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL)
         wsqi_count(&self->counters.spawned, 0u - count);
@@ -7919,10 +7896,9 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* Queues the claimed tasks, and notifies. A task with a priority or a pin goes to the lane for
- * that. A worker puts the others into its own queue. The first task that does not fit there, and
- * all after it, go to the global queue as one chain. A thread outside puts all the others there,
- * also as one chain. A queued task may run and be freed immediately. */
+/* Queues the claimed tasks, and notifies. A worker puts plain ones into its own queue. The first
+ * that does not fit there, and all after it, go to the global queue as one chain; those of a thread
+ * outside all do. A queued task may run and be freed immediately. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -8118,8 +8094,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
  * >>cancel: a task that ends without a run
  * Purpose:   ends a task that was cancelled, whose group was cancelled, or whose pool stops.
  * Invariant: only the thread that has taken the task out of its queue cancels it. It calls the
- *            task's cleanup, ends the task, and takes holds from the successors. It counts the end
- *            last, because then wsq_pool_wait may return.
+ *            task's cleanup, ends the task, takes holds from the successors, and counts the end.
  * Writers:   dropped: any thread. duty.frame: the thread in wsqi_sweep.
  * Source:    the drop of a future, in Rust.
  * ========================================================================== */
@@ -8135,10 +8110,9 @@ static bool wsqi_sweeps(const wsq_pool *pool) {
     return key != 0 && wsqi_load_hint(&pool->duty.sweeper) == key;
 }
 
-/* Calls the task's cleanup, if it has one. Meanwhile a frame names the task's group, so that a
- * shutdown sees that the group may still end, and does not end a wait for it (wsqi_group_runs). It
- * is the frame of this thread's block. If the thread sweeps, and has no block, it is a new frame
- * that pool->duty.frame leads to. True: the cleanup has returned WSQ_GONE. */
+/* Calls the task's cleanup, if it has one. True: it returned WSQ_GONE. Meanwhile a frame names the
+ * task's group, so that a shutdown does not end a wait for it (wsqi_group_runs): the frame of this
+ * thread's block; for a thread that sweeps and has no block, a new one in pool->duty.frame. */
 static bool wsqi_cleanup_run(wsq_pool *pool, wsq_task *task, wsq_group *group) {
     if (task->cleanup == NULL) return false;
     wsqi_worker *block = wsqi_inside(pool);
@@ -8212,13 +8186,12 @@ static void wsqi_cancel_lanes(wsq_pool *pool) {
  * Writers:   state: the thread that runs or ends the task (all writers: see >>task).
  * ========================================================================== */
 
-/* The owner queues a task that yielded, or that was woken or cancelled while it ran. A task with a
- * priority or pin goes to its lane; any other to the back of the owner's ring. But it goes to the
- * first lane of the global queue if the ring is full or not in use; and if it would run next from
- * the ring although tasks wait in that lane. If the task will run next from the ring, this function
- * does not notify. The owner notifies later, and only if it does something else first: before an
- * urgent task (wsqi_take_special), before it blocks (wsqi_permit_give), or after a step in
- * the middle of another task (wsqi_step_in_frame). */
+/* The owner queues a task that yielded, or that was woken or cancelled while it ran: at the end of
+ * its ring; or in the first lane of the global queue, if the ring is full or not in use, or if the
+ * task would run next although tasks wait in that lane. If the task runs next from the ring, this
+ * does not notify. The owner notifies only if it does something else first: before an urgent task
+ * (wsqi_take_special), before it blocks (wsqi_permit_give), or after a step in the middle of
+ * another task (wsqi_step_in_frame). */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -8383,18 +8356,17 @@ WSQ_API bool wsq_budget_take(void) {
  * Purpose:   a fork and its join cost about as much as a call; thieves get jobs when they come.
  * Invariant: the entries [top, bottom) of `range` are public, oldest first; the owner alone uses
  *            [bottom, context). A fork takes its slow path if its entry is at or above the fork
- *            trap, and a join if its entry is below the join trap. The owner sets the join trap to
- *            the address of entry `bottom`, and the fork trap to that of the last entry. To ask for
- *            public jobs, a thief sets the join trap to WSQI_TRAP_SET, and the fork trap to NULL.
- *            While the traps are set, each fork and join takes its slow path. That resets them. If
- *            a thread is then free for jobs, and no job is public, the traps are set again.
+ *            trap, and a join if its entry is below the join trap. While no thief asks, the join
+ *            trap is the address of entry `bottom`, the fork trap that of the last entry. A thief
+ *            that asks for public jobs sets both: the join trap to WSQI_TRAP_SET, the fork trap to
+ *            NULL. Then the next fork and the next join take their slow path, where the owner
+ *            publishes jobs, and puts the addresses back.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. Traps:
  *            any thread, by wsqi_steal_request; the owner resets them. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque). Ours:
  *            one word for the public range, and one comparison that asks both "was this job
  *            published?" and "does a thief want work?".
- * One word, `range`, says which jobs are public, so one compare-and-swap decides which thread gets
- * a job. ABA does no harm, because a thief reads an entry only after it has claimed the entry.
+ * ABA in `range` does no harm, because a thief reads an entry only after it has claimed the entry.
  * ========================================================================== */
 
 /* Values of wsq_job.done, for a public job. WAITED: the job's owner sleeps in the join. */
@@ -8436,9 +8408,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
     bool wanted, exposed = left != 0;
-    /* An owner without jobs keeps a thief's request until its next fork. (If the owner dropped the
-     * request, the thief would again find no job at its next visit: uts with 64 simulated workers
-     * had an efficiency of 50%, not 69%.) */
+    /* An owner without jobs keeps a thief's request until its next fork. (If it dropped it, the
+     * thief would again find no job at its next visit.) */
     if (left == 0 && wsqi_range_empty(self) && wsqi_load_hint(&self->front.fork_trap) == NULL)
         return;
     for (;;) {
@@ -8448,8 +8419,7 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 follows */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
         /* J5: either this thread sees the idle worker in S, or that worker, in its last look before
-         * it sleeps, finds a public job, or sets the traps again. Otherwise private jobs would stay
-         * hidden from a sleeper. Pairs with I7, I8 and J7. */
+         * it sleeps, finds a public job, or sets the traps again. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
@@ -8505,8 +8475,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* adds 1 to `top`, the lower 32 bits */
         /* J2: the thief sees entry and job. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* The job may be part of a guest's wsq_run, for which wsq_pool_wait must not wait. So this
-     * thread checks for a quiet pool now, not after the job. (In a join it does so only if it has
+    /* As wsqi_check_beside, before a job that may be a guest's. (In a join only if this thread has
      * ended tasks since its last search.) */
     uint64_t finished = wsqi_load_own(&self->counters.finished);
     if (self->depth.joins == 0 || finished != self->search.reported) {
@@ -8518,8 +8487,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
     /* If the stolen job was the victim's last public one, the thief asks for more. (If each theft
-     * asked, the victim would publish at each fork, and `uts` with 2 workers would take 3%
-     * longer.) */
+     * asked, the victim would publish at each fork.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->woken.lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
@@ -8594,14 +8562,13 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers until it has stolen a job or task, or has visited enough (WSQI_VISITS). It
- * leaves out sleepers, unless it looks for tasks in a WSQ_LIFO pool. A thread that may rob slots
- * visits all, also sleepers. True: a stolen job has run. Otherwise *task returns a task, or NULL.
- * If distances matter, near workers come first; but not in a join, where that would slow fib down
- * by almost half (bench/sim). from[d] is the number of the first worker to visit at distance d. (A
- * pass that ignores distances uses only from[0].) After each visit, from[d] becomes the number at
- * which the next pass begins. If S counts this thread as a searcher, that is one after the victim,
- * so that its passes reach all workers soon. Otherwise it is random, so that thieves spread. */
+/* Visits other workers until it has stolen a job or task, or has visited enough (WSQI_VISITS).
+ * True: a stolen job has run. Otherwise *task returns a task, or NULL. It visits workers that are
+ * awake; also sleepers, if it looks for tasks in a WSQ_LIFO pool, or may rob slots (then it visits
+ * all). If distances matter, it visits near workers first, except in a join. from[d]: the first
+ * worker to visit at distance d; without distances only from[0] is used. After a visit from[d] is
+ * one after the victim if S counts this thread as a searcher, so that its passes soon reach all;
+ * else random, so that thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -8811,10 +8778,8 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 }
 
 /* In its first rounds, about 1 us long, a search takes nothing from LIFO slots, because most owners
- * soon run those tasks. (Without this rule bench `ping-pong` takes 5% longer.) But where tasks take
- * WSQI_SLOT_STEAL_NS or more, the search takes them from the start: the owner runs them later than
- * the thief would. (Otherwise a pipeline of tasks that wake each other takes 0.97 instead of 0.80
- * us an item with 2 simulated workers, and 0.70 instead of 0.55 with 64.) */
+ * soon run those tasks. But where tasks take WSQI_SLOT_STEAL_NS or more, the search takes them from
+ * the start: the owner runs them later than the thief would. */
 #define WSQI_SLOT_ROUNDS 2u
 #define WSQI_SLOT_STEAL_NS 400u
 
@@ -8855,14 +8820,12 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* wsqi_task_below reads this: no task runs now */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* The first looks are at the worker in `lead` and then, unless this worker is a searcher
-     * already, at others. Mostly the worker asks the driver after these looks, because the driver
-     * seldom has events. `first`: the driver had events when a thread last asked it. Then this
-     * worker asks it before it looks at others. Otherwise this worker would steal the tasks that
-     * those events woke, and ask the driver only after all of them have begun. `drove`: this worker
-     * asked the driver first, and got a task. Then its next search asks the driver last. Otherwise
-     * endless events would keep this worker from stealing. A discouraged worker does not ask: it
-     * soon sleeps in the driver's wait. */
+    /* The first looks are at the worker in `lead`; at the driver, if `first`; at other workers,
+     * unless S counts this worker already; at the driver, if not `first`. first: the driver had
+     * events when last asked. Otherwise this worker would steal the tasks that those events woke,
+     * and ask again only after all of them have begun. But after a search that so got a task
+     * (`drove`), the next one asks last: endless events must not keep the worker from stealing. A
+     * discouraged worker does not ask: it soon sleeps in the driver's wait. */
     bool driver = pool->config.driver != NULL && !wsqi_discouraged(self);
     bool first = driver && !self->search.drove &&
                  (wsqi_load_hint(&pool->watch.poller) & WSQI_HEARD) != 0;
@@ -8875,9 +8838,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_own(self);
     if (*task != NULL) return false;
     /* If half the workers search, no rounds follow, unless S counts this worker already, or the
-     * user has set a time. (The rounds do not read S unless the pool has spare blocks.
-     * When each round read S, these reads took a third
-     * of the time of fib with 1024 simulated workers and half a millisecond of work for each.) */
+     * user has set a time. (The rounds do not read S unless the pool has spare blocks.) */
     uint32_t others = wsqi_searching(wsqi_load_hint(&pool->permits));
     if (!self->searching && !lasts && 2 * others >= pool->workers) rounds = 0;
     /* The rounds. Each looks at urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
@@ -8917,9 +8878,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
  * wsqi_linger last began, or last saw that a helper had taken a task. The owner lingers only if the
  * pool has no driver, and no other worker lingers. There must be two processors or more, and at
  * least one for each worker. And spin_ns must be 0, or a time (not WSQ_SPIN_OFF) of at least
- * WSQI_LINGER_NS. (Rejected: to linger on one processor, too. There a woken thread preempts its
- * waker, but a thread that lingers, and yields, gets the processor only when the running thread's
- * time slice ends. bench/README has figures.) */
+ * WSQI_LINGER_NS. (On one processor a woken thread preempts its waker, but a thread that lingers,
+ * and yields, gets the processor only when the running thread's time slice ends.) */
 static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
     wsq_pool *pool = self->pool;
     uint64_t now = wsqi_clock_ns(), since = now - self->search.lingered;
@@ -8942,8 +8902,7 @@ typedef struct wsqi_lingering {
 /* One look of a lingering worker. Does it see work that it must take? It leaves short tasks to
  * helpers: those in a lane from which a helper has taken the first task since the last look. (If it
  * took a few short nodes of a graph that a helper runs, each of the two would wait for the other's
- * cache lines: a run of 100 empty nodes took 34 us, not 7.) It takes work of another kind, and much
- * work. */
+ * cache lines.) It takes work of another kind, and much work. */
 static bool wsqi_linger_look(wsqi_worker *self, wsqi_lingering *looks, uint64_t now) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -9106,19 +9065,21 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 
 /* Fires timers, and once in WSQI_WATCH_NS asks the driver. A thread that runs many tasks without a
  * turn (wsqi_take_turn) calls this between them, because no thread may be left that takes turns.
- * What becomes ready goes to the global queue, or it would wait here for the other tasks. */
+ * What becomes ready goes to the global queue, or it would wait here for the other tasks. But with
+ * one worker, the spawns of the driver's `dispatch` must follow those that are in the ring. */
 static void wsqi_keep_watch(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsq_order order = self->order;
+    bool ordered = pool->workers == 1 && order == WSQ_FIFO;
     self->order = WSQ_SHARED;
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
+    if (ordered) self->order = order;
     if (pool->config.driver != NULL && wsqi_clock_ns() >= self->turn.start + WSQI_WATCH_NS) {
         (void)wsqi_drive(self);
         wsqi_turn_clock(self);
         if (self->searching) wsqi_search_end(self);
     }
-    /* With one worker, later spawns must follow those of the driver's `dispatch`. */
-    if (pool->workers > 1 || wsqi_lane_empty(&pool->lanes[WSQ_NORMAL])) self->order = order;
+    if (!ordered) self->order = order; /* else wsqi_order_keep may have changed it */
 }
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
@@ -9226,20 +9187,18 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 /* ==========================================================================
  * >>thread: permits, and the threads that come and go
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
- * Invariant: a pool has `workers` permits. Each is held by one thread, or is free: then S counts
- *            it; or it is on its way from one thread to another, with a token or by way of a seat.
- *            (In a lend_only pool all are free at first. In a caller_runs pool each worker's block
- *            has its permit all the time, and one thread after the other acts as a worker: >>pump.)
- *            A thread takes a task from a queue only while it holds a permit, except a task that is
- *            pinned to it, or that it waits for.
+ * Invariant: each permit is held by one thread, or is free: then S counts it; or it is on its way
+ *            from one thread to another, with a token or by way of a seat. (In a lend_only pool all
+ *            are free at first. In a caller_runs pool each worker's block has its permit all the
+ *            time, and one thread after the other acts as a worker: >>pump.) A thread takes a task
+ *            from a queue only while it holds a permit, except a task that is pinned to it, or that
+ *            it waits for.
  *            A thread that blocks passes its permit to a thread that seeks one, or makes it free.
  *            Its queued tasks move to the global queue; a long deque stays for thieves. But in a
  *            wait for a task or group the thread keeps the permit if no thread seeks it, and if the
  *            pool has no stand-ins or no other thread could use the permit. Then the thread runs
- *            other tasks in the middle of its own.
- *            After it has blocked, a thread takes a permit if one is free. If none is, it works on
- *            without one until this run of its task returns. Then its queued tasks move as above.
- *            If it gets no permit soon, it becomes idle. (All states: >>shared.)
+ *            other tasks in the middle of its own. (What it does after it has blocked: the states
+ *            `surplus` and `seeking` in >>shared.)
  *            If a permit is free or is about to be, and no idle or coming thread (`made.coming`) is
  *            left for it, a stand-in is started. It stays until the pool is over.
  *            A guest takes no queued tasks, and no permit: in its block, `permit` says that S
@@ -9262,8 +9221,8 @@ static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed);
 /* The caller has made a permit free, and so changed S to `s`. Makes sure that there is a thread for
  * each free permit: the caller and another thread may have counted on the same one. If no stand-in
  * can start, calls all waiting workers: one without a permit then takes the permit. (If
- * max_standins is 0, this calls only for the first permit too many. When a second one becomes free,
- * the first one is still free, so no waiting thread wanted it.) */
+ * max_standins is 0, this calls only for the first permit too many: when there are two, nobody
+ * wanted the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_ensure(pool, 0, true)) return;
     uint32_t threads = wsqi_threads_free(pool, s);
@@ -9294,8 +9253,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     /* W4: either this thread sees a thread in wsq_pool_wait, and calls it, or that thread sees
      * which tasks have ended. I8: either a producer sees this free permit, and wakes a thread for
      * its task, or this thread sees the task, and wakes a thread. I6: either a thread that goes to
-     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. Otherwise the
-     * wait would not end, or the tasks would wait beside a sleeper. */
+     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. */
     wsqi_fence_rmw();
     wsqi_call_if_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_free_permits(s) <= wsqi_guests_at_work(s))
@@ -9333,9 +9291,9 @@ static bool wsqi_permit_pass(wsqi_worker *self) {
     return false;
 }
 
-/* Seeks a permit for as long as a search lasts, if a seat is free. The thread lost its permit when
- * its task blocked, and this run of the task has returned. If the thread slept immediately, the
- * next thread that blocks would have to wake it. True: it has a permit. */
+/* Seeks a permit for as long as a search lasts, if a seat is free. The thread has none: its task
+ * blocked, and this run has returned; or it woke up by itself. If it slept immediately, the next
+ * thread that blocks would have to wake it. True: it has a permit. */
 static bool wsqi_permit_seek(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *seat = NULL;
@@ -9431,12 +9389,11 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return true;
 }
 
-/* Are enough threads free: one for each free permit, and `more` for permits that are about to
- * become free? A no is sure only under the pool's lock: a stand-in that becomes idle is for a
- * moment counted neither in `coming` nor in S. (S does not count it from its start. Otherwise it
- * could be woken, and count as a searcher, while its hook for WSQ_EVENT_START runs, perhaps for
- * long.) A yes is right once all permits that are about to become free are so: each thread that
- * has made one free asks again (wsqi_permit_offer). */
+/* Is there a thread for each free permit, and for `more` permits that are about to become free? A
+ * no is sure only under the pool's lock: a stand-in that becomes idle is for a moment in neither
+ * count. A yes counts only the permits that are free now, so each thread that makes one free asks
+ * again (wsqi_permit_offer). (S does not count a stand-in from its start: a waker could count it as
+ * a searcher while its hook for WSQ_EVENT_START runs.) */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B7: `coming` does not count a thread that S counts here as idle, or that has taken a permit
      * here. Pairs with B8. */
@@ -9503,10 +9460,10 @@ static void wsqi_thread_resumes(void) {
     }
 }
 
-/* The thread is about to block or wait, and gives the permit of one of its blocks back. The permit
- * goes to a thread that seeks one in a seat or, if there is none, becomes free. keeps: if no other
- * thread could use the permit, the block keeps it; a block without a permit takes a free one that
- * no other thread could use. True: the block has a permit now. */
+/* The thread is about to block or wait, and gives the permit of one of its blocks back: to a thread
+ * that seeks one in a seat, else it becomes free. True: the block has a permit now. That can be
+ * only if `keeps` is set: then it keeps its permit, or takes a free one, if no other thread could
+ * use that. */
 static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
     wsq_pool *pool = block->pool;
     if (block->permit && !wsqi_permit_pass(block)) {
@@ -9524,8 +9481,7 @@ static bool wsqi_permit_release(wsqi_worker *block, bool keeps) {
  * `keeper` (NULL: none) keeps a permit that no other thread could use. True: it has kept it, so
  * the thread must run tasks in its wait. A join gives its permit back (wait->gives) if another
  * thread needs it, or if the join may run no other jobs (wsqi_join_sleep). Else the join keeps the
- * permit until a producer asks for it (wsqi_joiner_ask). (Rejected: joins that always give it back.
- * That slows fib down by a sixth: bench/sim.) */
+ * permit until a producer asks for it (wsqi_joiner_ask): to give it back each time is slow. */
 static bool wsqi_thread_blocks(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool kept = false;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -9601,8 +9557,8 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
  * wait first gives its permit back. If no other thread takes the permit within WSQI_OFFER_NS, the
  * deeper wait runs tasks, too, as long as the stack has WSQI_WAIT_BYTES for each wait that runs
  * tasks. Beyond that a wait only sleeps. The stack's bound also holds for waits that run what they
- * await, as long as another thread could do that (wsqi_may_run_awaited). (A wait takes about 600
- * bytes. All are guesses.) */
+ * await, as long as another thread could do that (wsqi_may_run_awaited). In a caller_runs pool
+ * none of these bounds holds. (A wait takes about 600 bytes. All are guesses.) */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 #define WSQI_OFFER_NS 100000u
@@ -9708,8 +9664,7 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 
 /* How long a thread outside looks for the end of its wait before it sleeps: longer than a worker
  * takes to wake up for the task (20 us, KVM). Then, if the thread spawns and waits again and again,
- * the worker still searches when the next task comes. With a look of 10 us both threads sleep each
- * time, and a spawn with its wait takes 40 us instead of 1. */
+ * the worker still searches when the next task comes. */
 #define WSQI_LOOK_NS 50000u
 
 /* Looks for the end of the wait for up to WSQI_LOOK_NS before the thread sleeps. Only two kinds of
@@ -9737,15 +9692,14 @@ static void wsqi_wait_look(wsqi_wait *wait) {
         }
         /* A look is also useless if the thread gets its processor back after `end`: then another
          * program needs the processor, and a thread that sleeps gets it back sooner than one that
-         * yields. (If that look counted as useful, a burst of 32 tasks, beside a busy process on
-         * each processor, would take 1.4 instead of 0.5 ms.) */
+         * yields. */
         useful = wsqi_clock_ns() < end;
     }
     useful = useful && wsqi_wait_called(wait);
     wsqi_store_hint(&pool->vain_looks, useful ? 0 : vain + 1);
     /* If the pool's only worker ran a task that this thread could have run in its wait, the task
      * counts as one that a helper took. Then the worker lingers (wsqi_linger), and this thread can
-     * run the next task. (So a spawn and its wait take 0.10, not 0.42 us.) */
+     * run the next task. */
     if (pool->workers == 1 && pool->may_help && (wait->task != NULL || wait->group != NULL) &&
         wait->deadline == WSQI_NEVER && wsqi_wait_called(wait))
         wsqi_helped_one(wsqi_lane_own(pool));
@@ -9771,7 +9725,7 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
 
 /* Runs one task of a caller_runs pool in a wait or, if there is none, sleeps as worker 0. The
  * thread stays the working one until its wait ends. (If it left after each task, it would each time
- * wake all waiting threads for nothing: 64 threads, 57,000 switches a second.) */
+ * wake all waiting threads for nothing.) */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_thread_blocks(wait, NULL); /* gives back the thread's permits in other pools */
@@ -9797,13 +9751,12 @@ static bool wsqi_wait_pinned(const wsqi_wait *wait) {
 }
 
 /* What a worker may run in its wait. Each value allows more than the one before. "Pinned" here
- * means: pinned to this thread, so that no other thread may run the task. OFFER and PINNED give the
- * permit back first. ALL runs tasks that are not pinned only if the thread keeps a permit. */
+ * means: pinned to this thread, so that no other thread may run the task. */
 typedef enum wsqi_may {
     WSQI_MAY_NOTHING, /* it only sleeps */
-    WSQI_MAY_OFFER,   /* nothing yet: it first offers its permit, for WSQI_OFFER_NS */
-    WSQI_MAY_PINNED,  /* only pinned tasks, because it waits for one of them; else as OFFER */
-    WSQI_MAY_ALL
+    WSQI_MAY_OFFER,   /* nothing yet: it gives its permit back, and sleeps for WSQI_OFFER_NS */
+    WSQI_MAY_PINNED,  /* as OFFER, but it runs pinned tasks meanwhile, because it waits for one */
+    WSQI_MAY_ALL      /* pinned tasks and, if it keeps a permit or the pool stops, others */
 } wsqi_may;
 
 static wsqi_may wsqi_wait_may(const wsqi_wait *wait) {
@@ -10052,12 +10005,11 @@ static void wsqi_awaited_watch(wsqi_worker *self) {
 }
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
- * once. It counts its steps, because two tasks that wake each other would come back to the slot
- * again and again. If an urgent task comes first, it ends. If other tasks need a turn, it ends
- * after each WSQI_AWAITED_STEPS steps, and after each step once WSQI_AWAITED_NS are over (not in a
- * caller_runs pool, where the order must not depend on the clock). wsqi_take_back also moves a task
- * that is not awaited from the slot to the queue, and searchers may miss that task. So this
- * function notifies. */
+ * once. (It counts its steps, because two tasks that wake each other come back to the slot again
+ * and again.) It stops early at an urgent task; and, if others need a turn (wsqi_awaited_ends),
+ * after each WSQI_AWAITED_STEPS steps, or after each step once WSQI_AWAITED_NS are over. (In a
+ * caller_runs pool only steps count, because the order must not depend on the clock.) It notifies,
+ * because searchers may miss a task that wsqi_take_back moves from the slot to the queue. */
 static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsq_ring_length(&self->ring), most = wsqi_queue_length(self) + 1, steps = 0;
@@ -10134,10 +10086,8 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
 
 /* While it has a permit, a helper runs the awaited task once, or tasks of the awaited group. These
  * may spawn others for ever, and other tasks may wait for the permit. So the helper stops after
- * WSQI_AWAITED_NS. (Rejected: to stop after 256 tasks. The rest was left to a worker, and other
- * programs may keep that worker from running: beside a busy process on each processor, a graph of
- * 1,000 empty nodes took 3 ms instead of 0.2. And 256 tasks of 2 ms kept an older task waiting for
- * 0.5 s.) */
+ * WSQI_AWAITED_NS. (Not after a number of tasks: then the rest is left to a worker, which other
+ * programs may keep from running; and that many long tasks keep an older one waiting.) */
 static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     uint64_t until = 0;
@@ -10160,10 +10110,7 @@ static void wsqi_help_run(wsqi_worker *self, wsq_task *task, const wsq_group *gr
  * for the group. If a permit is free, the thread takes it, and runs the tasks in a spare block. If
  * one of these tasks waits in turn, the thread helps in that wait, too. pool->may_help is false in
  * a WSQ_LIFO pool, in a pool without own threads, and if tasks may need something that only the
- * pool's own threads have: a larger stack, or the work of a START hook.
- * (Rejected: to wake no worker for the spawns of a thread that has waited for single tasks 16
- * times. If the thread then did not wait for a task, the task lay beside idle workers for 0.5 ms.
- * Also rejected: to turn pthread_cancel off here. A spawn and its wait then take 60, not 52 ns.) */
+ * pool's own threads have: a larger stack, or the work of a START hook. */
 static void wsqi_wait_help(wsq_pool *pool, wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
@@ -10476,10 +10423,10 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     return true;
 }
 
-/* The cleanup of the future's task, whose entry the caller has taken out of its queue: cancels the
- * future, unless it was claimed before. If a thread has called its function in a wait, that thread
- * counts the end. If the future was cancelled, this counts the end. So wsq_pool_wait waits until
- * its entry is taken out; otherwise more and more entries might be queued. */
+/* The cleanup of a future's task, whose entry the caller has taken out of a queue. Cancels the
+ * future, unless it was claimed before. Counts the end, unless a thread has called its function in
+ * a wait: that thread counts it. So wsq_pool_wait waits for the entry of a cancelled future to
+ * leave its queue; otherwise more and more entries might be queued. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -10754,8 +10701,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
 
 /* How many times as many rounds as a search a join has before it sleeps. The awaited job is under
  * way, and a sleep would also delay the joins that wait for this worker. In a large pool it takes
- * more rounds to visit each other worker. (The efficiency of uts with 128 simulated workers is 55%.
- * With 3 times the rounds of a search it is 46%, with once 33%.) */
+ * more rounds to visit each other worker. */
 static uint32_t wsqi_join_looks(const wsq_pool *pool) {
     unsigned at_once = pool->workers < pool->processors ? pool->workers : pool->processors;
     return 3 + at_once / 32;
@@ -10782,8 +10728,8 @@ static bool wsqi_join_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* Do others need the permit of a thread that is about to sleep in a join? Yes, if a task is queued,
- * or the watcher waits for a permit. asked: others called the thread before, and it found no job;
- * so perhaps the watcher called it, for a full slot or a timer. */
+ * or the watcher waits for a permit. asked (see wsqi_join_sleep): then perhaps the watcher called
+ * the thread, for a full slot or a timer. */
 static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
     const wsqi_worker *where[2];
     if (asked && (wsqi_watch_needed(pool) || wsqi_load_hint(&pool->watch.timer_next) != WSQI_NEVER))
@@ -10796,9 +10742,8 @@ static bool wsqi_join_wanted(wsq_pool *pool, bool asked) {
 
 /* Sleeps in a join until its stolen job is done, or until another thread calls this thread. help:
  * this thread may run other jobs, so others may call it for a job, or for its permit. It gives its
- * permit back before it sleeps if `help` is false, or if others need the permit. asked: see
- * wsqi_join_wanted. Returns the next value of `asked`: true if a call ended the sleep. If this
- * thread did not sleep, `asked` stays as it was, because an earlier call is not answered yet. */
+ * permit back before it sleeps if `help` is false, or if others need the permit. asked: was this
+ * thread called, without having slept or run a job since? Returns the next value of `asked`. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->bitmap.joiners[self->index / 64];
@@ -10815,7 +10760,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
         if (block->pool == pool) has = block->permit && !guest;
     if (help && has) wsqi_joiner_mark(pool);
     const wsqi_worker *giver = help ? wsqi_look_jobs(pool) : NULL;
-    /* wsqi_join_help looks there. */
+    /* (After the thief, wsqi_join_help looks at the giver.) */
     if (giver != NULL) wsqi_store_hint(&self->woken.lead, giver->index + 1);
     bool sleeps = giver == NULL;
     /* A guest has no permit that others could use, so it gives nothing back for a task. But a guest
@@ -10998,18 +10943,16 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
 #define WSQI_WORTH_NS 10000u
 
 /* A loop gives work to a thief that is awake only if the rest of the loop takes longer than this.
- * With 1 us, every third loop of 15 us had a second theft, for less work than the theft costs. */
+ * With 1 us, many loops of 15 us have a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
 /* If elements take longer than this, a thief would wait too long for the check between two steps.
  * So the loop publishes the rest, in pieces, before it runs an element. A guess. */
 #define WSQI_HEAVY_NS 50000u
 
-/* The last elements of a range may be heavy after many light ones. So a loop that has worked for
- * more than WSQI_WORTH_NS / 2 runs its last WSQI_LAST elements one by one. If a thief wants work,
- * the loop reads the clock after each of them. A loop that has worked for less time runs them one
- * by one only if its grain is WSQI_MANY or more: then the elements before were many and light. That
- * loop reads the clock only after every third element. */
+/* The last WSQI_LAST elements of a range may be heavy after many light ones. So they run one by one
+ * in a loop that has worked for more than WSQI_WORTH_NS / 2 (it reads the clock after each, if a
+ * thief wants work), and in a shorter one whose grain is WSQI_MANY or more (after every third). */
 enum { WSQI_LAST = 24, WSQI_MANY = 1024 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
@@ -11028,9 +10971,8 @@ typedef struct wsqi_pace {
 
 /* Chooses the next step, and the element before which to read the clock. Thieves get what a step
  * leaves, so a step is at most an eighth of the rest. Once the loop has worked for WSQI_WORTH_NS /
- * 2, the limit is (rest - WSQI_LAST) / 4. (If the limit stayed an eighth, `stencil` of bench/users
- * would take longer. If it were half of the rest, one thread might run half of many heavy
- * elements.) */
+ * 2, the limit is (rest - WSQI_LAST) / 4. (If it were half of the rest, one thread might run half
+ * of many heavy elements.) */
 static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     size_t left = end - begin, part = left / 2 + 1;
     bool worked = pace->worked_ns > WSQI_WORTH_NS / 2;
@@ -11134,11 +11076,10 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Shall half of this range become public before a thief asks for it? If a grain was given: no. If
- * the range's time is known: yes if an element takes longer than WSQI_HEAVY_NS. If the time is not
- * known: yes if two things are true. First, the range is half of a longer range (worked_ns is not
- * 0). The loop was first cut because a thief wanted work. Second, more threads are free than this
- * worker has public jobs. (Free are the searchers and the free permits, less the guests at
- * work.) */
+ * the range's time is known: if an element takes longer than WSQI_HEAVY_NS. Else: if the range is
+ * half of a longer one (worked_ns is not 0), which was cut because a thief wanted work, and more
+ * threads are free (searchers and free permits, less the guests at work) than this worker has
+ * public jobs. */
 static bool wsqi_heavy(wsq_ctx ctx, const wsqi_loop *loop, const wsqi_pace *pace, size_t left) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (loop->grain != 0) return false;
@@ -11240,8 +11181,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
  * clock. But if it has at most 4 elements for each worker, they are probably long. So a thief that
  * wants work at the start gets half of them, and both halves are divided again (wsqi_heavy). The
  * thief gets none if `brief` says that an earlier loop of this worker, also with few elements and
- * with the same body, had less work than a wake-up costs. (So a loop over 100 empty elements with
- * 128 simulated workers takes 0.6, not 21 us.) */
+ * with the same body, had less work than a wake-up costs. */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     wsqi_worker *self = wsqi_worker_of(ctx);
@@ -11673,8 +11613,8 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 /* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
- * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. When a pool that
- *            stops is still (all threads on duty sleep, and nothing is queued), the waits that
+ * Invariant: in a pool that stops, S counts each sleeping worker that is on duty (>>quiet) as idle.
+ *            When it is still (all threads on duty sleep, and nothing is queued), the waits that
  *            would last for ever return. If no thread then waits inside a task, the pool is over.
  * Writers:   duty.threads: each thread counts itself; wsqi_worker_start and wsqi_check_still count
  *            another one. The phase: the first shutdown begins CANCEL; the thread that finds the
@@ -11758,54 +11698,54 @@ static bool wsqi_wait_endless(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
-/* The pool is still. The first round over the buckets looks for a thread that was called already,
- * because that thread will go on, and may end what the others wait for. If there is none, a second
- * round releases each wait that would last for ever. If it releases none, each wait is for a task
- * that is itself below a wait, on the same stack or on another one. Then a third round releases one
- * wait. False: no thread waits inside a task. */
+/* Does a thread sleep in this wait, inside a task? (A wait that is not `asleep` lies below another
+ * one on the same stack, and cannot end before that one. By P5 in wsqi_still, `asleep` of each
+ * sleeping thread is visible.) */
+static bool wsqi_wait_sleeps(const wsqi_wait *wait) {
+    return wait->inside && wsqi_load_hint(&wait->asleep) != 0;
+}
+
+/* Was a thread that sleeps in a wait inside a task called? Then it will go on, and may end what
+ * others wait for. */
+static bool wsqi_waits_called(wsq_pool *pool) {
+    bool called = false;
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        wsqi_lock(pool, &pool->buckets[i].lock);
+        for (wsqi_wait *wait = pool->buckets[i].first; wait != NULL; wait = wait->next)
+            called = called || (wsqi_wait_sleeps(wait) && wsqi_wait_called(wait));
+        wsqi_unlock(pool, &pool->buckets[i].lock);
+    }
+    return called;
+}
+
+/* The pool is still. Unless a waiting thread was called, the first round over the buckets releases
+ * each wait that would last for ever. If it releases none, each wait is for a task that is itself
+ * below a wait, on the same stack or on another one. Then a second round releases one wait. False:
+ * no thread waits inside a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
-    bool any = false, called = false, released = false;
-    for (int i = 0; i < 3 * WSQI_BUCKETS; i++) {
-        int round = i / WSQI_BUCKETS;
-        if (round > 0 && (!any || called || (round == 2 && released))) break;
+    bool any = wsqi_waits_called(pool), released = any;
+    for (int i = 0; i < 2 * WSQI_BUCKETS && !(released && i % WSQI_BUCKETS == 0); i++) {
         wsqi_wait_bucket *bucket = &pool->buckets[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            /* By P5 in wsqi_still, each sleeping thread's `asleep` is visible. */
-            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue;
+            if (!wsqi_wait_sleeps(wait)) continue;
             any = true;
-            if (wsqi_wait_called(wait)) {
-                called = true;
-            } else if (round == 1 ? wsqi_wait_endless(wait) : round == 2 && !released) {
-                /* W1: the waiting thread sees what has changed. Pairs with W2. */
-                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
-                wsqi_unpark(wait->parker);
-                released = true;
-            }
+            if (wsqi_wait_called(wait) || (i < WSQI_BUCKETS ? !wsqi_wait_endless(wait) : released))
+                continue;
+            /* W1: the waiting thread sees what has changed. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
+            wsqi_unpark(wait->parker);
+            released = true;
         }
         wsqi_unlock(pool, &bucket->lock);
     }
     return any;
 }
 
-/* Does a thread sleep in a wait inside a task although another thread has called it? Then it will
- * go on. (A wait that is not `asleep` lies below another one on the same stack, and cannot end
- * before that one.) */
-static bool wsqi_waits_called(wsq_pool *pool) {
-    bool called = false;
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_lock(pool, &pool->buckets[i].lock);
-        for (wsqi_wait *wait = pool->buckets[i].first; wait != NULL; wait = wait->next)
-            called = called || (wait->inside && wsqi_load_hint(&wait->asleep) != 0 &&
-                                wsqi_wait_called(wait));
-        wsqi_unlock(pool, &pool->buckets[i].lock);
-    }
-    return called;
-}
-
-/* This wait is in a cleanup that wsqi_sweep calls, and nothing is queued. Will what it waits for
- * never end? In a pool that is over, it will not. Before that, all other threads on duty must
- * sleep, as in wsqi_check_still; if this wait does not end then, those of others may. */
+/* This wait is in a cleanup that wsqi_sweep calls, and nothing is queued. Will it never end? If the
+ * pool is over: yes. Before that only if all other threads on duty sleep, and no waiting thread was
+ * called. If then not this wait but others are endless, they are released, and this one goes on; if
+ * there is none to release, this one ends. */
 static bool wsqi_swept(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) return true;
@@ -11815,7 +11755,7 @@ static bool wsqi_swept(wsqi_wait *wait) {
     bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
     bool still = sleep && !wsqi_lanes_hold(pool) && !wsqi_waits_called(pool);
     bool vain = still && wsqi_wait_endless(wait);
-    if (still && !vain && !wsqi_waits_release(pool)) vain = true; /* else nobody would go on */
+    if (still && !vain && !wsqi_waits_release(pool)) vain = true;
     wsqi_unlock(pool, &pool->lock);
     if (!vain) wsqi_thread_yield();
     return vain;

@@ -446,6 +446,7 @@ static void *waiting_tree(void *height_of_tree) {
 static wsq_poll waiting_node_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     (void)waiting_tree((void *)(intptr_t)wsq_container_of(task, waiting_node, task)->height);
+    if (tree_pool->workers > 1) CHECK_EQ(wsqi_local(tree_pool)->order, WSQ_FIFO);
     return WSQ_DONE;
 }
 
@@ -474,8 +475,36 @@ static void watch_in_trees(void) {
     }
 }
 
+/* With one worker, what `dispatch` spawns in a wait comes after what the same thread has spawned before. */
+static item *before;
+
+static wsq_poll waits_then_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_group group;
+    (void)task;
+    CHECK_EQ(wsq_group_init(&group, wsq_pool_of(ctx)), WSQ_OK);
+    item_spawn(wsq_pool_of(ctx), before);
+    for (int i = 0; i < 200; i++) CHECK_EQ(wsq_group_spawn(&group, &item_make(10 * US)->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    block_for(ctx, MS);
+    return WSQ_DONE;
+}
+
+static void order_beside_events(void) {
+    wsq_pool *pool = post_pool((wsq_config){.workers = 1});
+    item *waits = item_make(0), *event = item_make(US);
+    waits->task.fn = waits_then_blocks_run;
+    before = item_make(US);
+    item_spawn(pool, waits);
+    nap(MS);
+    post_event(event);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(before->began < event->began);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_jobs");
+    IN_WORLD(order_beside_events);
     IN_WORLD(watch_in_trees);
     IN_WORLD(waits_beside_jobs);
     IN_WORLD(dismissed_beside_jobs);
