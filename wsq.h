@@ -567,7 +567,7 @@
  * the oracle checks in random programs, and programs of test/.
  *     1.  [hangs 4a 4b 4c 5 6, oracle idle-task idle-outside idle-yield idle-edge]
  *     2.  [hangs 7b 7e 7f 7g, oracle idle-wake idle-wake-out]
- *     3.  [test_fair, oracle starved]
+ *     3.  [test_fair, oracle starved urgent]
  *     4.  [hangs 14b, oracle starved]
  *     5.  [hangs 2a 13c 14a, oracle starved]
  *     6.  [hangs 2c 2d 2e 14d 14e, test_order, test_overflow]

@@ -91,6 +91,7 @@ typedef struct watch_pool {
     bool joins;                      /* few, or a join may spin for long */
     bool ordered;                    /* not WSQ_LIFO */
     bool in_order;                   /* one worker, and not WSQ_LIFO */
+    unsigned passed;                 /* runs that began since a WSQ_HIGH one could, and none of these has begun */
     bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
     unsigned running, blocks, live, live_most; /* blocks: or joins; live: tasks that are spawned and not done */
     unsigned waits;                  /* of its functions; something may run on top of them */
@@ -104,6 +105,7 @@ typedef struct watch_pool {
     unsigned busy[WATCH_SLOTS], away[WATCH_SLOTS]; /* frames by worker: active, and blocked */
     unsigned inside[WATCH_SLOTS];                  /* all of them */
     uint64_t free_since[WATCH_SLOTS];
+    uint64_t changed[WATCH_SLOTS];   /* when a function began, waited or ended there */
     uint64_t dismissed[WATCH_SLOTS]; /* when; 0: not */
     size_t bytes, bytes_at_start, alive, alive_most; /* allocated; futures */
 } watch_pool;
