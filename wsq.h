@@ -2661,6 +2661,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  B7 B8  free threads are counted     acq; rel      each other  a thread is counted twice
  *  B9     asked to leave               release       B10         a waiter is not called
  *  B10    pump left                    acq+rel       B4 B9       as B9; two threads run one worker
+ *  B11    permit offered               full barrier  B12         a permit lies beside a waiter
+ *  B12    wait for a permit            full barrier  B11         as B11
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two threads hold the lock
  *  T1 W3  is it done?; wait: state     acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -4464,6 +4466,7 @@ typedef struct wsqi_bitmaps {
     wsqi_a64 *sleepers; /* 1: idle. The owner sets the bit; a waker or the owner clears it */
     wsqi_a64 *idle_in_wait; /* 1: idle in a wait. The owner writes the bit */
     wsqi_a64 *joiners;  /* 1: asleep in a join, and able to run jobs */
+    wsqi_a64 *takers;   /* 1: asleep in another wait, and would take a permit */
 } wsqi_bitmaps;
 
 /* What the watcher looks at; see >>sleep. This begins a cache line of the pool, because the word in
@@ -5121,17 +5124,15 @@ static wsqi_wait_bucket *wsqi_bucket_for(wsq_pool *pool, const void *key) {
 }
 
 /* Makes waiting threads look again: those that wait for the object at address `key`, or all if
- * `key` is NULL. workers: the caller offers a free permit. Then only workers and stand-ins are
- * called, because guests, helpers and threads outside run no other tasks in a wait that has begun.
- * Any thread may call this, and the object may no longer exist. */
-static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
+ * `key` is NULL. Any thread may call this, and the object may no longer exist. */
+static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_wait_bucket *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->buckets;
     wsqi_wait_bucket *end = key != NULL ? bucket + 1 : pool->buckets + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
         /* A waiter leaves its bucket under the lock before its wait ends, so each `wait` exists. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if ((key != NULL && wait->key != key) || (workers && wait->self == NULL)) continue;
+            if (key != NULL && wait->key != key) continue;
             /* W1: the called thread sees what has changed. Pairs with W2. */
             wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
             wsqi_unpark(wait->parker);
@@ -5139,8 +5140,6 @@ static void wsqi_call_some(wsq_pool *pool, const void *key, bool workers) {
         wsqi_unlock(pool, &bucket->lock);
     }
 }
-
-static void wsqi_call(wsq_pool *pool, const void *key) { wsqi_call_some(pool, key, false); }
 
 static bool wsqi_wait_called(const wsqi_wait *wait) {
     return wsqi_load_hint(&wait->called) != 0; /* wsqi_wait_listen (W2) checks it again */
@@ -9220,15 +9219,13 @@ static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed);
 
 /* The caller has made a permit free, and so changed S to `s`. Makes sure that there is a thread for
  * each free permit: the caller and another thread may have counted on the same one. If no stand-in
- * can start, calls all waiting workers: one without a permit then takes the permit. (If
- * max_standins is 0, this calls only for the first permit too many: when there are two, nobody
- * wanted the first.) */
+ * can start, wakes a thread that would run tasks in its wait: it takes the permit. The caller has
+ * passed a full barrier (B11), or is itself counted as coming (wsqi_linger). */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     if (wsqi_threads_ensure(pool, 0, true)) return;
-    uint32_t threads = wsqi_threads_free(pool, s);
-    if (wsqi_free_permits(s) <= threads) return;
-    if (wsqi_free_permits(s) == threads + 1 || pool->config.max_standins != 0)
-        wsqi_call_some(pool, NULL, true);
+    if (wsqi_free_permits(s) <= wsqi_threads_free(pool, s)) return;
+    int index = wsqi_bitmap_claim(pool, pool->bitmap.takers, NULL);
+    if (index >= 0) wsqi_unpark(&wsqi_block(pool, (unsigned)index)->parker);
 }
 
 /* Moves the thread's queued tasks to the global queue, gives its permit back if it has one, and
@@ -9253,7 +9250,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     /* W4: either this thread sees a thread in wsq_pool_wait, and calls it, or that thread sees
      * which tasks have ended. I8: either a producer sees this free permit, and wakes a thread for
      * its task, or this thread sees the task, and wakes a thread. I6: either a thread that goes to
-     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. */
+     * sleep sees the spilled tasks, or this thread sees the sleeper, and wakes it. B11: either a
+     * thread in a wait sees the free permit, or this thread sees its bit in `takers`. */
     wsqi_fence_rmw();
     wsqi_call_if_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_free_permits(s) <= wsqi_guests_at_work(s))
@@ -9778,6 +9776,18 @@ static void wsqi_wait_offer(wsqi_wait *wait) {
     wait->deadline = deadline;
 }
 
+/* The thread has no permit. It sleeps until it is called, or until another thread offers it one. */
+static void wsqi_wait_for_permit(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    wsqi_a64 *word = &pool->bitmap.takers[wait->self->index / 64];
+    wsqi_or_acqrel(word, wsqi_bit(wait->self)); /* I5: offers may come from here on */
+    /* B12: this thread sees a free permit that no other thread can use, or the thread that makes it
+     * free sees the bit. Pairs with B11. */
+    wsqi_fence_sc();
+    if (wsqi_threads_suffice(pool, 0)) wsqi_wait_park(wait);
+    wsqi_and_acqrel(word, ~wsqi_bit(wait->self)); /* I5: as above */
+}
+
 /* Runs one task in a wait: if `pinned`, one that is pinned to this thread; otherwise any. If there
  * is none, and `pinned` is false, sleeps as an idle worker. */
 static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
@@ -9832,7 +9842,8 @@ static void wsqi_wait_round(wsqi_wait *wait) {
         wsqi_wait_offer(wait);
     } else {
         if (self != NULL) self->depth.offer = 0; /* another thread has the permit */
-        wsqi_wait_park(wait);
+        if (may == WSQI_MAY_ALL) wsqi_wait_for_permit(wait);
+        else wsqi_wait_park(wait);
     }
 }
 
@@ -11987,7 +11998,7 @@ enum { WSQI_CPUS = 4096 }; /* the places of at most this many processors are kno
 
 /* The size of a pool's struct with its bitmaps, list of tasks, table of blocks, and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
+    return sizeof(wsq_pool) + 4 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -12044,7 +12055,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->bitmap.sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->bitmap.joiners = pool->bitmap.sleepers + words;
     pool->bitmap.idle_in_wait = pool->bitmap.joiners + words;
-    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.idle_in_wait + words);
+    pool->bitmap.takers = pool->bitmap.idle_in_wait + words;
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.takers + words);
     if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
     pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);

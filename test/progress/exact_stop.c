@@ -461,8 +461,88 @@ static void events_when_the_pool_is_over(void) {
     end();
 }
 
+/* ---- many waits at once, when no stand-in is left: a permit that becomes free goes to one thread ---- */
+
+static item *event_of_all;
+static unsigned wait_count, wait_begun;
+
+static wsq_poll waits_for_event_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    if (++wait_begun == wait_count) item_wake(event_of_all);
+    CHECK_EQ(wsq_task_wait(&event_of_all->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Returns how long it took until all had begun. */
+static uint64_t waits_begin(unsigned count) {
+    pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 4});
+    event_of_all = item_make(0);
+    event_of_all->pends = true;
+    item_spawn(pool, event_of_all);
+    nap(MS);
+    wait_begun = 0;
+    wait_count = count;
+    uint64_t start = now();
+    for (unsigned i = 0; i < count; i++) {
+        item *waits = item_make(0);
+        waits->task.fn = waits_for_event_run;
+        item_spawn(pool, waits);
+    }
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+    return event_of_all->began - start;
+}
+
+static void many_waits_begin(void) {
+    uint64_t few = waits_begin(1000), many = waits_begin(3000);
+    CHECK(many < 6 * few);
+}
+
+/* Two threads wait and have no permit. One has gone on by itself when a permit becomes free: the other one takes it. */
+static wsq_poll waits_and_goes_on_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    wsq_result result = wsq_task_wait_for(&event_of_all->task, item_of(task)->ns);
+    CHECK_EQ(result, item_of(task)->ns == SECOND ? WSQ_OK : WSQ_ERR_TIMEOUT);
+    compute(20 * MS);
+    return WSQ_DONE;
+}
+
+static wsq_poll computes_then_blocks_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(5 * MS);
+    block_for(ctx, 20 * MS);
+    return WSQ_DONE;
+}
+
+static void permit_for_the_other(void) {
+    item *first = item_make(4 * MS), *second = item_make(SECOND), *blocks = item_make(0), *waits = item_make(US);
+    pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 2});
+    first->task.fn = second->task.fn = waits_and_goes_on_run;
+    blocks->task.fn = computes_then_blocks_run;
+    event_of_all = item_make(0);
+    event_of_all->pends = true;
+    item_spawn(pool, event_of_all);
+    nap(MS);
+    item_spawn(pool, first);
+    nap(100 * US);
+    item_spawn(pool, second);
+    nap(MS);
+    item_spawn(pool, blocks);
+    item_spawn(pool, item_make(30 * MS));
+    nap(MS);
+    item_spawn(pool, waits);
+    nap(6 * MS); /* by now the first one goes on, and a thread with a permit has blocked */
+    CHECK(waits->began != 0);
+    item_wake(event_of_all);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_stop");
+    IN_WORLD(many_waits_begin);
+    IN_WORLD(permit_for_the_other);
     IN_WORLD(helper_in_a_pool_that_is_over);
     IN_WORLD(workers_are_late);
     IN_WORLD(wait_during_a_cleanup);

@@ -91,7 +91,8 @@ typedef struct watch_pool {
     bool joins;                      /* few, or a join may spin for long */
     bool ordered;                    /* not WSQ_LIFO */
     bool in_order;                   /* one worker, and not WSQ_LIFO */
-    unsigned passed;                 /* runs that began since a WSQ_HIGH one could, and none of these has begun */
+    unsigned passed;                 /* runs that began since a WSQ_HIGH one could, and none of these has begun; */
+    uint64_t passed_since;           /* the first of these */
     bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
     unsigned running, blocks, live, live_most; /* blocks: or joins; live: tasks that are spawned and not done */
     unsigned waits;                  /* of its functions; something may run on top of them */

@@ -188,8 +188,10 @@ static void urgent_look(const watched *self) {
     while (one != NULL && (one->priority != WSQ_HIGH || one->cancelled || one->cause == FROM_TIMER || one->cause == FROM_EVENT ||
                            one->since + 100 * US > watch.last))
         one = one->next;
-    if (one == NULL || self->priority == WSQ_HIGH || watch.stalled != 0) pool->passed = 0;
-    else if (self->pin < 0 && watch.depth[sim.running->id] < 64 && ++pool->passed > 4 * (pool->workers + 1) && !pool->closing)
+    if (one == NULL || self->priority == WSQ_HIGH || watch.stalled != 0 || pool->closing) pool->passed = 0;
+    else if (self->pin < 0 && watch.depth[sim.running->id] < 64) pool->passed++;
+    if (pool->passed <= 1) pool->passed_since = watch.last;
+    if (pool->passed > 4 * (pool->workers + 1) && watch.last > pool->passed_since + 50 * US)
         watch_fail("urgent", "%s, %s, can run since %.3f ms, and now %s is one of %u that come before it (at %.3f ms)",
                    one->name, cause_names[one->cause], ms(one->since), self->name, pool->passed, ms(watch.last));
 }
