@@ -5824,15 +5824,20 @@ static inline void wsqi_slot_update(wsqi_worker *self) {
     self->wake_slot = slow ? 0 : self->pool->config.lifo_cap;
 }
 
+/* Must the owner put tasks in order into its ring? With one worker, tasks start in the order of
+ * their spawns. (If `order` is WSQ_SHARED, they all go to the global queue, in order.) */
+static inline bool wsqi_ordered(const wsqi_worker *self) {
+    return self->pool->workers == 1 && self->order == WSQ_FIFO;
+}
+
 /* The owner notes whether it holds a permit from here on. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
     wsqi_slot_update(self);
-    /* With one worker, tasks start in the order of their spawns. So a thread that has lost its
-     * permit, and left its tasks in the global queue, puts new tasks there, too, until it has
-     * fetched all tasks from there. */
-    if (!permit && self->pool->workers == 1 && self->order == WSQ_FIFO) self->order = WSQ_SHARED;
+    /* A thread that has lost its permit, and left its tasks in the global queue, puts new tasks
+     * there, too, until it has fetched all tasks from there. */
+    if (!permit && wsqi_ordered(self)) self->order = WSQ_SHARED;
 }
 
 /* Returns what is added to S when the thread gives its permit back: one free permit. A guest
@@ -7912,8 +7917,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
         if (self != NULL && oldest == NULL && wsqi_queue_push(self, tasks[i])) some = true;
         else wsqi_chain_add(&newest, &oldest, tasks[i]);
     }
-    bool full = newest != NULL && self != NULL && self->order == WSQ_FIFO;
-    if (full && pool->workers == 1) wsqi_order_keep(self);
+    if (newest != NULL && self != NULL && wsqi_ordered(self)) wsqi_order_keep(self);
     if (newest != NULL) wsqi_push_global(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
 }
@@ -9069,7 +9073,7 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 static void wsqi_keep_watch(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsq_order order = self->order;
-    bool ordered = pool->workers == 1 && order == WSQ_FIFO;
+    bool ordered = wsqi_ordered(self);
     self->order = WSQ_SHARED;
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (ordered) self->order = order;
@@ -9142,11 +9146,10 @@ static bool wsqi_pump_run(wsqi_worker *self) {
     wsqi_self_set(self);
     self->search.vain = 0; /* so no search is cut short */
     (void)wsqi_timers_fire(self->pool, 0); /* else due timers would wait for a turn */
-    /* With one worker, tasks start in the order of their spawns. Those that this thread has spawned
-     * outside of tasks are in the global queue. So its next spawns must go there, too. */
+    /* What this thread has spawned outside of tasks is in the global queue. So its next spawns must
+     * go there, too. */
     if (self->turn.spilled) wsqi_order_keep(self);
-    if (self->order == WSQ_FIFO && self->pool->workers == 1 &&
-        !wsqi_lane_empty(&self->pool->lanes[WSQ_NORMAL]))
+    if (wsqi_ordered(self) && !wsqi_lane_empty(&self->pool->lanes[WSQ_NORMAL]))
         self->order = WSQ_SHARED;
     bool ran = wsqi_step_in_frame(self, NULL, inside ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
