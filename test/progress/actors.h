@@ -152,6 +152,14 @@ static void timer_start(watched *w, wsq_timer *timer, uint64_t ns) {
 
 static void extras_spawn(const op *self, crowd *in);
 
+static void block(wsq_ctx ctx, uint64_t ns) {
+    frame_set(frame_top(), BLOCKS, watch_now());
+    wsq_block_begin(ctx);
+    nap(ns);
+    wsq_block_end(ctx);
+    frame_set(frame_top(), ACTIVE, watch_now());
+}
+
 static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
     extra *self = wsq_container_of(task, extra, w.task);
     watch_begin(wsq_worker_index(ctx), &self->w);
@@ -160,7 +168,8 @@ static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
         timer_start(&self->w, &self->timer, self->due > began ? self->due - began : 0);
         return watch_return(&self->w, WSQ_PENDING, began);
     }
-    compute(self->ns);
+    if (self->how == HOW_BLOCKS) block(ctx, self->ns);
+    else compute(self->ns);
     if (self->how == HOW_TIMER) /* it spawns while others of its burst are woken */
         spawn(&extra_make(self->w.pool, HOW_PLAIN, self->ns, NULL)->w, NULL);
     if (self->burst != NULL) extras_spawn(self->burst, NULL);
@@ -189,7 +198,8 @@ static void extras_spawn(const op *self, crowd *in) {
     uint64_t due = watch_now() + self->ns2;
     if (batch > BATCH) batch = BATCH;
     for (unsigned i = 0; i < self->count; i++) {
-        extra *one = extra_make(self->pool, (how)self->how, self->ns, in);
+        bool brief = self->how == HOW_SUDDEN && i < self->count / 2;
+        extra *one = extra_make(self->pool, (how)self->how, brief ? 300 : self->ns, in);
         one->left = self->how == HOW_PLAIN ? 0 : 5;
         one->due = due;
         one->w.priority = self->priority;

@@ -128,14 +128,6 @@ typedef struct branch {
     unsigned pool;
 } branch;
 
-static void block(wsq_ctx ctx, uint64_t ns) {
-    frame_set(frame_top(), BLOCKS, watch_now());
-    wsq_block_begin(ctx);
-    nap(ns);
-    wsq_block_end(ctx);
-    frame_set(frame_top(), ACTIVE, watch_now());
-}
-
 static void branch_run(wsq_ctx ctx, wsq_job *job) {
     const branch *self = wsq_container_of(job, branch, job);
     frame *top = frame_top();

@@ -46,7 +46,9 @@ typedef enum op_kind {
 } op_kind;
 
 typedef enum how {
-    HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD, HOW_EVENT, HOW_NESTED
+    HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD, HOW_EVENT, HOW_NESTED,
+    HOW_SUDDEN, /* the first half of them take 300 ns */
+    HOW_BLOCKS
 } how;
 
 /* Flags of a group or burst; what becomes of a future; what a job does. */
@@ -123,7 +125,7 @@ static const struct avoidable {
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
     {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0}, {"sparse", 0}, {"aim", 0},
     {"calls", 1u << OP_CALLS}, {"graph", 1u << OP_GRAPH}, {"fork", 1u << OP_FORK}, {"fail", 0},
-    {"slow", 0}, {"exact", 0}, {"alone", 1u << OP_PUMP}, {"many", 0},
+    {"slow", 0}, {"exact", 0}, {"alone", 1u << OP_PUMP}, {"many", 0}, {"unusual", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -240,6 +242,15 @@ static uint16_t some_tasks(uint64_t *random) {
     return (uint16_t)(1 + below(random, most));
 }
 
+/* Of a group or burst: its tasks suddenly become longer, or they block. (Not so many that stand-ins may lack.) */
+static void unusual_make(const program *all, op *made, uint64_t *random) {
+    if (made->priority != WSQ_NORMAL || avoids("unusual")) return;
+    if (one_in(random, 6)) made->how = HOW_SUDDEN;
+    if (!one_in(random, 8) || !all_threads(all)) return;
+    made->how = HOW_BLOCKS;
+    if (made->count > 16) made->count = 16;
+}
+
 /* self: a node, or -1. Kind OP_NONE: nothing came of it. */
 static op op_make(const program *all, int self, op_kind kind, uint64_t *random) {
     static const how members[] = {HOW_PLAIN, HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS};
@@ -281,6 +292,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0;
         made.way = (uint8_t)below(random, 4);
         made.count2 = some_tasks(random);
+        unusual_make(all, &made, random);
         if (one_in(random, 4) && !avoids("cancel")) made.cancel = (uint8_t)(1 + below(random, 2));
         break;
     case OP_BURST: made.way = (uint8_t)below(random, 2);
@@ -288,6 +300,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         made.count = some_tasks(random);
         if (made.priority != WSQ_NORMAL || one_in(random, 2)) break;
         made.how = one_in(random, 2) ? HOW_TIMER : HOW_NESTED;
+        unusual_make(all, &made, random);
         break;
     case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3));
         made.way = (uint8_t)below(random, 4);
@@ -489,7 +502,7 @@ static void way_print(const op *self) {
 static void op_print(const op *self) {
     static const char *const hows[] = {"", "", "", "a timer", "a task", "a thread", "an event"};
     static const char *const members[] = {"", " that yield", " that respawn", " on timers",
-        "", "", "", " by a task"};
+        "", "", "", " by a task", ", half of them 300 ns,", " that block"};
     static const char *const priorities[] = {"", " WSQ_HIGH", " WSQ_LOW"};
     switch (self->kind) {
     case OP_COMPUTE: printf("compute %s", time_text(self->ns)); break;

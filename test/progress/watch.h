@@ -63,6 +63,7 @@ static void pool_look(watch_pool *pool, uint64_t t) {
         uint64_t most = oldest == NULL ? WATCH_LOW_NS : WATCH_NS; /* others may come all the time */
         if (oldest == NULL) oldest = pool->first;
         bool slot = oldest != NULL && (oldest->cause == FROM_WAKE || oldest->cause == FROM_EVENT || oldest->cancelled);
+        if (pool->blocks > 8) slot = true; /* stand-ins start one after the other */
         if (slot && most < WATCH_SLOT_NS) most = WATCH_SLOT_NS;
         if (oldest != NULL && t > latest(from, oldest->since) + most && !pool_turns(pool, t))
             watch_fail(idle_rules[oldest->cause], "%s, %s, can run since %.3f ms; of pool %u %u of %u workers run "
