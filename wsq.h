@@ -5452,7 +5452,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-static void wsqi_permit_offer(wsq_pool *pool, uint64_t s);
+static void wsqi_permit_offer(wsq_pool *pool);
 static void wsqi_thread_want(wsq_pool *pool);
 
 /* ---- joiners ---- */
@@ -8948,7 +8948,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     /* No producer needs to see that this permit is free: S still counts this thread as a searcher,
      * and a searcher looks once more before it sleeps. B8: a thread that sees the free permit sees
      * that `coming` is higher. Pairs with B7. */
-    wsqi_permit_offer(pool, wsqi_add_acqrel(&pool->permits, WSQI_PERMIT) + WSQI_PERMIT);
+    wsqi_add_acqrel(&pool->permits, WSQI_PERMIT);
+    wsqi_permit_offer(pool);
     uint64_t start = self->search.lingered, now = start;
     while (!takes && (!work || pool->workers < pool->processors) &&
            now - self->search.lingered < WSQI_LINGER_NS && now - start < WSQI_WATCH_NS &&
@@ -9212,21 +9213,14 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* How many threads could use the free permits: those that are idle or coming. s: the value of S,
- * which the caller has read with an acquire, or changed. */
-static uint32_t wsqi_threads_free(wsq_pool *pool, uint64_t s) {
-    return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming);
-}
-
 static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed);
 
-/* The caller has made a permit free, and so changed S to `s`. Makes sure that there is a thread for
- * each free permit: the caller and another thread may have counted on the same one. If no stand-in
- * can start, wakes a thread that would run tasks in its wait: it takes the permit. The caller has
- * passed a full barrier (B11), or is itself counted as coming (wsqi_linger). */
-static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
+/* The caller has made a permit free. Makes sure that there is a thread for each free permit: the
+ * caller and another thread may have counted on the same one. If no stand-in can start, wakes a
+ * thread that would run tasks in its wait: it takes the permit. The caller has passed a full
+ * barrier (B11), or is itself counted as coming (wsqi_linger). */
+static void wsqi_permit_offer(wsq_pool *pool) {
     if (wsqi_threads_ensure(pool, 0, true)) return;
-    if (wsqi_free_permits(s) <= wsqi_threads_free(pool, s)) return;
     int index = wsqi_bitmap_claim(pool, pool->bitmap.takers, NULL);
     if (index >= 0) wsqi_unpark(&wsqi_block(pool, (unsigned)index)->parker);
 }
@@ -9266,7 +9260,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (spilled) wsqi_check_over(pool);
     if (change != WSQI_PERMIT) return;
     wsqi_permit_freed(pool);
-    wsqi_permit_offer(pool, s + change);
+    wsqi_permit_offer(pool);
 }
 
 /* ---- a permit that passes from one thread to another ---- */
@@ -9399,7 +9393,7 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     /* B7: `coming` does not count a thread that S counts here as idle, or that has taken a permit
      * here. Pairs with B8. */
     uint64_t s = wsqi_load_acq(&pool->permits);
-    return wsqi_threads_free(pool, s) >= wsqi_free_permits(s) + more;
+    return wsqi_idle(s) + wsqi_load_hint(&pool->made.coming) >= wsqi_free_permits(s) + more;
 }
 
 /* Starts stand-ins until wsqi_threads_suffice says yes. False: there still are too few threads.
