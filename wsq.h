@@ -8841,9 +8841,11 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (driver && !first && *task == NULL && wsqi_drive(self)) *task = wsqi_take_own(self);
     if (*task != NULL) return false;
     /* If half the workers search, no rounds follow, unless S counts this worker already, or the
-     * user has set a time. (The rounds do not read S unless the pool has spare blocks.) */
+     * user has set a time. But if a WSQ_LOW task waits, one round follows, which mostly finds it.
+     * (The rounds do not read S unless the pool has spare blocks.) */
     uint32_t others = wsqi_searching(wsqi_load_hint(&pool->permits));
-    if (!self->searching && !lasts && 2 * others >= pool->workers) rounds = 0;
+    if (!self->searching && !lasts && 2 * others >= pool->workers)
+        rounds = wsqi_load_hint(&pool->lanes[WSQ_LOW].count) != 0;
     /* The rounds. Each looks at urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;

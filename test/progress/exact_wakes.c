@@ -512,8 +512,29 @@ static void low_beside_high(void) {
     }
 }
 
+/* ---- many short WSQ_LOW tasks ---- */
+
+/* A worker that finds one after the other neither sleeps nor wakes others between them. */
+static void many_low(void) {
+    for (unsigned workers = 2; workers <= 8; workers *= 2) {
+        enum { LOWS = 1000 };
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = workers});
+        uint64_t start = now();
+        for (int i = 0; i < LOWS; i++) {
+            item *low = item_make(0);
+            wsq_task_set_priority(&low->task, WSQ_LOW);
+            item_spawn(pool, low);
+        }
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(now() - start < LOWS * 600);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 int main(void) {
     test_begin("exact_wakes");
+    IN_WORLD(many_low);
     IN_LARGE_WORLD(free_threads_first);
     IN_WORLD(order_while_standins_start);
     IN_WORLD(starts_that_fail);
