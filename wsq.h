@@ -409,9 +409,9 @@
  * wake no thread, neither for the tasks that it queues nor for others. It waits for nothing: a wait
  * for a group or a future of this pool returns WSQ_ERR_INVALID there, and so does a wait for a task
  * that is not done. The tasks that `dispatch` wakes are queued in the order of the wakes, as if
- * they were spawned. `dispatch` must not take a lock that a task holds while it spawns or wakes.
- * `interrupt` is called inside wsq_spawn and other calls of wsq: it calls nothing of wsq, and takes
- * no lock that a thread holds while it calls wsq.
+ * they were spawned. `dispatch` must not take a lock that a task holds while it spawns, wakes or
+ * waits. `interrupt` is called inside wsq_spawn and other calls of wsq: it calls nothing of wsq,
+ * and takes no lock that a thread holds while it calls wsq.
  *
  * An idle thread hears of an event immediately. But while the thread that heard of the last event
  * is still in a task, an idle thread hears of the next event 0.5 ms late. If all workers are busy,
@@ -549,8 +549,8 @@
  *         stand-ins, any task or job.
  *     12. While a worker is idle, or sleeps in a join and an idle thread can take its place, a
  *         timer fires about 50 us late. Otherwise it fires in the next turn of a worker, or when a
- *         turn would be due in a wait, or before the next pinned task of a worker that waits or has
- *         no permit.
+ *         turn would be due in a wait without a time-out, or before the next pinned task of a
+ *         worker that waits or has no permit.
  *     13. While a worker is idle, an idle worker waits in the driver. Otherwise a worker looks for
  *         events when it would fire a timer.
  *     14. A thread that was dismissed leaves as soon as its task returns.
@@ -955,11 +955,11 @@
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
  * must remember belongs in its struct. During a join or a wait, other work runs on the same thread:
- * jobs in a join; in a wait what it waits for, tasks pinned to the worker and, without a stand-in,
- * any task. That work may change the variable, and the array element of this wsq_worker_index. And
- * a thread outside may run a task that it waits for (WAITING). If your pinned tasks set the
- * variable on each worker, it is not set on that thread. If the pool has a hook that hears of
- * WSQ_EVENT_START, no thread outside runs a task in its wait.
+ * jobs in a join; in a wait what it waits for, tasks pinned to the worker, the driver's `dispatch`
+ * and, without a stand-in, any task. That work may change the variable, and the array element of
+ * this wsq_worker_index. And a thread outside may run a task that it waits for (WAITING). If your
+ * pinned tasks set the variable on each worker, it is not set on that thread. If the pool has a
+ * hook that hears of WSQ_EVENT_START, no thread outside runs a task in its wait.
  *
  * EXIT. Call wsq_pool_destroy before main returns or exit() is called. Otherwise the workers go on,
  * and use objects that the exit handlers destroy. A task may call exit(), and the process ends; but
@@ -4246,6 +4246,7 @@ typedef struct wsqi_marks {
  * queue, timers and more. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
+    uint32_t watch; /* if that is due: awaited tasks until wsqi_awaited_watch looks again */
     uint32_t count; /* finished turns; each WSQI_LOW_TURN-th runs a WSQ_LOW task, if any */
     uint64_t start; /* when the worker last began to time tasks (wsqi_turn_clock); 0: it times
                      * none now */
@@ -5101,6 +5102,7 @@ struct wsqi_wait {
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
     bool offered;        /* it has run tasks that are not pinned: it need not offer its permit */
+    bool claimed;        /* another thread has offered a permit to this one (wsqi_permit_offer) */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_wait_bucket *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -6015,8 +6017,8 @@ WSQ_API int wsq_worker_self(void) {
  *            A watcher that wakes up, for whatever reason, clears `watcher`. From then on a full
  *            slot, a set timer or a free driver counts as a queued task (wsqi_look_tasks). So a
  *            later notification wakes a sleeper for it, which becomes the watcher. If no permit is
- *            free, nobody is woken: the threads at work fire timers in their turns, and the next
- *            thread that goes to sleep watches.
+ *            free, nobody is woken: the threads at work fire timers in their turns and waits, and
+ *            the next thread that goes to sleep watches.
  * Writers:   watcher: a thread that becomes the watcher, and the watcher itself. poller: see
  *            wsqi_watch.
  * Source:    Vyukov's and Tokio's parking. The watcher does what Go's sysmon does in a thread of
@@ -6139,8 +6141,9 @@ static bool wsqi_driver_take(wsqi_worker *self) {
 }
 
 /* Calls the driver's dispatch if there are events, and gives the driver up. The owner is awake and
- * has the driver. The tasks that dispatch wakes go into the owner's queue, in order, or, without a
- * permit, into the global queue. With a permit the owner is a searcher, so it notifies later. */
+ * has the driver. The tasks that dispatch wakes go into the owner's queue, in order; without a
+ * permit, and mostly in a wait (wsqi_keep_watch), into the global queue. With a permit the owner is
+ * a searcher, so it notifies later. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -7410,7 +7413,12 @@ static bool wsqi_timers_fire_by(wsq_pool *pool, uint64_t now, uint64_t grace) {
         wsq_pool *home = wsqi_task_pool(task);
         first = wsqi_get(&task->next);
         wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
-        wsqi_task_queue(home, wsqi_local(home), task);
+        /* With one worker, tasks of timers start in the order of their times: not before those that
+         * wsqi_keep_watch has put into the global queue. */
+        wsqi_worker *self = wsqi_local(home);
+        bool here = self == NULL || !wsqi_ordered(self) ||
+                    wsqi_lane_empty(&home->lanes[WSQ_NORMAL]);
+        wsqi_task_queue(home, here ? self : NULL, task);
     }
     return moved;
 }
@@ -8097,7 +8105,8 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
  * >>cancel: a task that ends without a run
  * Purpose:   ends a task that was cancelled, whose group was cancelled, or whose pool stops.
  * Invariant: only the thread that has taken the task out of its queue cancels it. It calls the
- *            task's cleanup, ends the task, takes holds from the successors, and counts the end.
+ *            task's cleanup, ends the task, takes holds from the successors, and last counts the
+ *            end: after that wsq_pool_wait may return.
  * Writers:   dropped: any thread. duty.frame: the thread in wsqi_sweep.
  * Source:    the drop of a future, in Rust.
  * ========================================================================== */
@@ -8951,6 +8960,7 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
      * and a searcher looks once more before it sleeps. B8: a thread that sees the free permit sees
      * that `coming` is higher. Pairs with B7. */
     wsqi_add_acqrel(&pool->permits, WSQI_PERMIT);
+    wsqi_fence_rmw(); /* B11: as in wsqi_permit_give */
     wsqi_permit_offer(pool);
     uint64_t start = self->search.lingered, now = start;
     while (!takes && (!work || pool->workers < pool->processors) &&
@@ -9071,8 +9081,8 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 
 /* Fires timers, and once in WSQI_WATCH_NS asks the driver. A thread that runs many tasks without a
  * turn (wsqi_take_turn) calls this between them, because no thread may be left that takes turns.
- * What becomes ready goes to the global queue, or it would wait here for the other tasks. But with
- * one worker, the spawns of the driver's `dispatch` must follow those that are in the ring. */
+ * What becomes ready goes to the global queue, or it would wait here for the other tasks. (But with
+ * one worker, what the driver's `dispatch` queues follows what is in the ring.) */
 static void wsqi_keep_watch(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsq_order order = self->order;
@@ -9219,8 +9229,8 @@ static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed);
 
 /* The caller has made a permit free. Makes sure that there is a thread for each free permit: the
  * caller and another thread may have counted on the same one. If no stand-in can start, wakes a
- * thread that would run tasks in its wait: it takes the permit. The caller has passed a full
- * barrier (B11), or is itself counted as coming (wsqi_linger). */
+ * thread that would run tasks in its wait: it takes the permit, or passes it on (wsqi_wait_end).
+ * The caller has passed a full barrier (B11). */
 static void wsqi_permit_offer(wsq_pool *pool) {
     if (wsqi_threads_ensure(pool, 0, true)) return;
     int index = wsqi_bitmap_claim(pool, pool->bitmap.takers, NULL);
@@ -9422,7 +9432,7 @@ static bool wsqi_threads_ensure(wsq_pool *pool, uint32_t more, bool freed) {
 }
 
 /* There is a queued task. Is there a thread for a free permit? The thread that made it free
- * starts a stand-in if necessary, or offers the permit to waiting workers (wsqi_permit_give). So
+ * starts a stand-in if necessary, or offers the permit to a waiting thread (wsqi_permit_give). So
  * this tries a start only if the last one has failed, and not each time (wsqi_threads_ensure). */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -9641,6 +9651,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_thread_resumes();
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
+    /* Between wsq_block_begin and wsq_block_end the thread cannot use a permit. */
+    if (wait->claimed && !wait->self->permit) wsqi_permit_offer(wait->pool);
     if (wait->self->searching) wsqi_search_end(wait->self);
     wsqi_check_beside(wait->pool);
 }
@@ -9784,7 +9796,9 @@ static void wsqi_wait_for_permit(wsqi_wait *wait) {
      * free sees the bit. Pairs with B11. */
     wsqi_fence_sc();
     if (wsqi_threads_suffice(pool, 0)) wsqi_wait_park(wait);
-    wsqi_and_acqrel(word, ~wsqi_bit(wait->self)); /* I5: as above */
+    /* I5: as above. A claimed bit: this thread takes the offered permit, or passes it on. */
+    if ((wsqi_and_acqrel(word, ~wsqi_bit(wait->self)) & wsqi_bit(wait->self)) == 0)
+        wait->claimed = true;
 }
 
 /* Runs one task in a wait: if `pinned`, one that is pinned to this thread; otherwise any. If there
@@ -10008,10 +10022,17 @@ static bool wsqi_awaited_long(size_t ran, uint64_t *until) {
 
 /* The worker is about to run an awaited task in its wait. This brings its next turn nearer. But a
  * turn would also take tasks that are not awaited. So if the turn is due, the worker only looks
- * for timers and events: these may queue an urgent task, which then comes first. */
+ * for timers and events, four times in the time between two turns: these may queue an urgent task,
+ * which then comes first. */
 static void wsqi_awaited_watch(wsqi_worker *self) {
-    if (self->turn.left != 0) self->turn.left--;
-    else wsqi_keep_watch(self);
+    wsqi_turn *turn = &self->turn;
+    uint32_t *next = turn->left != 0 ? &turn->left : &turn->watch;
+    if (*next != 0) {
+        --*next;
+        return;
+    }
+    turn->watch = self->tune.interval / 4;
+    wsqi_keep_watch(self);
 }
 
 /* Before the worker blocks, runs the awaited tasks that lie in its own slot and queue now, each
@@ -10034,7 +10055,8 @@ static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_
         wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
         late = late || (!self->pool->config.caller_runs && wsqi_awaited_long(steps, &until));
-        if (late) self->turn.left = 0; /* the tasks have suddenly become longer: a turn is due */
+        /* If the tasks have suddenly become longer, a turn is due. */
+        if (late) self->turn.left = self->turn.watch = 0;
         if ((late || steps % WSQI_AWAITED_STEPS == 0) && wsqi_awaited_ends(self->pool)) break;
     }
     self->depth.awaited--;
@@ -10252,7 +10274,8 @@ WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsqi_check_group(group);
     WSQ_ASSERT("a task waits for its own group, and without a time-out" &&
-               (timeout_ns != WSQ_FOREVER || wsqi_forked(group->pool) || !wsqi_in_group(group)));
+               (timeout_ns != WSQ_FOREVER || wsqi_forked(group->pool) || !wsqi_in_group(group) ||
+                wsqi_dispatches(group->pool)));
     return wsqi_await(group->pool, NULL, group, timeout_ns);
 }
 
@@ -11740,8 +11763,9 @@ static bool wsqi_waits_release(wsq_pool *pool) {
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (!wsqi_wait_sleeps(wait)) continue;
             any = true;
-            if (wsqi_wait_called(wait) || (i < WSQI_BUCKETS ? !wsqi_wait_endless(wait) : released))
-                continue;
+            bool called = wsqi_wait_called(wait); /* just now: then it goes on by itself */
+            released = released || called;
+            if (called || (i < WSQI_BUCKETS ? !wsqi_wait_endless(wait) : released)) continue;
             /* W1: the waiting thread sees what has changed. Pairs with W2. */
             wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
             wsqi_unpark(wait->parker);

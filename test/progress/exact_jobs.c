@@ -502,9 +502,31 @@ static void order_beside_events(void) {
     wsq_pool_destroy(pool);
 }
 
+/* With one worker, the tasks of timers start in the order of the times, whether these pass in a wait or not. */
+static void order_of_timers(void) {
+    enum { TIMED = 6 };
+    wsq_pool *pool = tree_pool = pool_make(&(wsq_config){.workers = 1});
+    waiting_node root = {{.fn = waiting_node_run}, 8};
+    item *timed[TIMED], *last = item_make(40 * MS);
+    way = BY_FUTURE;
+    for (int i = 0; i < TIMED; i++) {
+        timed[i] = item_make(US);
+        timed[i]->pends = true;
+        item_spawn(pool, timed[i]);
+    }
+    nap(MS);
+    for (int i = 0; i < TIMED; i++) item_set_timer(pool, timed[i], (uint64_t)(20 + 10 * i) * MS); /* the tree takes 51 ms */
+    CHECK_EQ(wsq_spawn(pool, &root.task), WSQ_OK);
+    item_spawn(pool, last);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    for (int i = 1; i < TIMED; i++) CHECK(timed[i - 1]->began < timed[i]->began);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_jobs");
     IN_WORLD(order_beside_events);
+    IN_WORLD(order_of_timers);
     IN_WORLD(watch_in_trees);
     IN_WORLD(waits_beside_jobs);
     IN_WORLD(dismissed_beside_jobs);

@@ -539,10 +539,49 @@ static void permit_for_the_other(void) {
     wsq_pool_destroy(pool);
 }
 
+/* The thread to which a permit is offered has just ended its wait, between wsq_block_begin and wsq_block_end: it
+ * passes the offer on. */
+static item *event_of_one;
+
+static wsq_poll waits_in_block_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    CHECK_EQ(wsq_task_wait(&event_of_one->task), WSQ_OK);
+    nap(30 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void offer_is_passed_on(void) {
+    item *first = item_make(0), *second = item_make(SECOND), *queued = item_make(US);
+    pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 2});
+    first->task.fn = waits_in_block_run;
+    second->task.fn = waits_and_goes_on_run;
+    event_of_one = item_make(0);
+    event_of_all = item_make(0);
+    event_of_one->pends = event_of_all->pends = true;
+    item_spawn(pool, event_of_one);
+    item_spawn(pool, event_of_all);
+    nap(MS);
+    item_spawn(pool, first);
+    nap(MS);
+    item_spawn(pool, second);
+    nap(MS);
+    item_wake(event_of_one);
+    item_spawn(pool, item_blocks(20 * MS)); /* on the last stand-in, which has ended what the first one waits for */
+    item_spawn(pool, queued);
+    nap(5 * MS);
+    CHECK(queued->began != 0);
+    item_wake(event_of_all);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_stop");
     IN_WORLD(many_waits_begin);
     IN_WORLD(permit_for_the_other);
+    IN_WORLD(offer_is_passed_on);
     IN_WORLD(helper_in_a_pool_that_is_over);
     IN_WORLD(workers_are_late);
     IN_WORLD(wait_during_a_cleanup);
