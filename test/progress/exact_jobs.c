@@ -504,10 +504,10 @@ static void order_beside_events(void) {
 
 /* With one worker, the tasks of timers start in the order of the times, whether these pass in a wait or not. */
 static void order_of_timers(void) {
-    enum { TIMED = 6 };
+    enum { TIMED = 60 };
     wsq_pool *pool = tree_pool = pool_make(&(wsq_config){.workers = 1});
     waiting_node root = {{.fn = waiting_node_run}, 8};
-    item *timed[TIMED], *last = item_make(40 * MS);
+    item *timed[TIMED];
     way = BY_FUTURE;
     for (int i = 0; i < TIMED; i++) {
         timed[i] = item_make(US);
@@ -515,9 +515,8 @@ static void order_of_timers(void) {
         item_spawn(pool, timed[i]);
     }
     nap(MS);
-    for (int i = 0; i < TIMED; i++) item_set_timer(pool, timed[i], (uint64_t)(20 + 10 * i) * MS); /* the tree takes 51 ms */
+    for (int i = 0; i < TIMED; i++) item_set_timer(pool, timed[i], 40 * MS + (uint64_t)i * 300 * US); /* the tree takes 51 ms */
     CHECK_EQ(wsq_spawn(pool, &root.task), WSQ_OK);
-    item_spawn(pool, last);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     for (int i = 1; i < TIMED; i++) CHECK(timed[i - 1]->began < timed[i]->began);
     wsq_pool_destroy(pool);
