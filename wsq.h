@@ -4045,6 +4045,14 @@ static bool wsqi_deque_full(wsq_deque *self) {
     return wsq_deque_length(self) > array->mask;
 }
 
+/* If less than a quarter of the deque is free, the owner doubles it. (After a purge of a full one:
+ * so the next purge comes after as many pushes as it takes time.) */
+static void wsqi_deque_widen(wsq_deque *self) {
+    uint64_t bottom = wsqi_load_own(&self->bottom), top = wsqi_load_hint(&self->top);
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    if (bottom - top > array->mask / 4 * 3) (void)wsqi_deque_grow(self, array, top, bottom);
+}
+
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_own(&self->bottom);
     /* D9: a thief that moved top has read its slot, so that slot may be reused. Pairs with D8. */
@@ -4416,7 +4424,7 @@ typedef struct wsqi_duty {
     wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels all tasks in lanes; see wsqi_sweep */
     wsqi_a64 sweeper;  /* the wsqi_thread_key of that thread; 0: none */
-    wsqi_a64 stuck;    /* the mark from when the pool was last found stuck; 0: never */
+    wsqi_a64 stuck;    /* 1: threads in wsq_pool_wait were called because the pool is stuck */
     wsqi_frame *frame; /* the sweeping thread's, if it has no block: the cleanups that it is in */
     wsqi_a32 abroad;   /* how many threads outside are queueing a task whose last hold is gone */
 } wsqi_duty;
@@ -5209,16 +5217,15 @@ static bool wsqi_stuck(wsq_pool *pool, uint64_t *mark) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Is the pool stuck, and is that news for the threads in wsq_pool_wait? It is no news if no task
- * has ended or become held since the pool was last found stuck. (In a caller_runs pool the thread
- * that looks here mostly waits itself. Without this rule it would call itself again and again.) The
- * stored mark is the one that wsqi_stuck has checked, not a newer one. */
+/* Is the pool stuck, and is that news for the threads in wsq_pool_wait? A thread there that has
+ * seen it stuck looks again by itself, after WSQI_STUCK_NS. So they are called only once, until one
+ * of them sees that the pool is not stuck any more, and clears duty.stuck. (Or each spawn of a held
+ * task, or in a caller_runs pool each look, would call them all.) */
 static bool wsqi_stuck_anew(wsq_pool *pool) {
     uint64_t mark;
-    if (!wsqi_stuck(pool, &mark)) return false;
-    uint64_t former = wsqi_load_hint(&pool->duty.stuck);
-    wsqi_store_hint(&pool->duty.stuck, mark);
-    return mark != former;
+    if (wsqi_load_fenced(&pool->duty.stuck) != 0 || !wsqi_stuck(pool, &mark)) return false;
+    wsqi_store_hint(&pool->duty.stuck, 1u);
+    return true;
 }
 
 /* Calls the threads in wsq_pool_wait if no task can run any more. The caller has passed a full
@@ -7194,10 +7201,9 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  *            heap (Ahuja et al. 1990).
  * ========================================================================== */
 
-/* Guesses. MOST: a thread unlocks a worker's lists after it has moved or fired this many timers
- * (about 50 us if none is in the cache). SHORT: if the next list has at most this many timers, the
- * watcher wakes up for the earliest of them; if it has more, the watcher wakes up at the list's
- * time. */
+/* Guesses. MOST: a thread moves or fires this many timers in one call of wsqi_timers_fire (about 50
+ * us if none is in the cache). SHORT: if the next list has at most this many timers, the watcher
+ * wakes up for the earliest of them; if it has more, the watcher wakes up at the list's time. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires other workers' timers only if they are late by
@@ -7397,8 +7403,7 @@ static bool wsqi_timers_fire_by(wsq_pool *pool, uint64_t now, uint64_t grace) {
         if (wsqi_load_hint(&timers->next) > now - (i == 0 ? 0 : grace)) continue;
         if (grace == 0 && first != NULL) break; /* this thread has work now */
         if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1: a try-lock */
-        unsigned most = count + WSQI_TIMERS_MOST;
-        for (; (next = wsqi_timers_open(timers, now)) <= now && count < most; count++) {
+        for (; (next = wsqi_timers_open(timers, now)) <= now && count < WSQI_TIMERS_MOST; count++) {
             if ((task = wsqi_timer_fire(timers)) == NULL) continue;
             wsqi_set(end, task);
             end = &task->next;
@@ -9900,6 +9905,13 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         quiet = wsqi_unfinished(pool) == 0;
         uint64_t before = mark;
         bool stuck = wsqi_stuck(pool, &mark);
+        if (!stuck && wsqi_load_hint(&pool->duty.stuck) != 0) {
+            wsqi_store_hint(&pool->duty.stuck, 0u);
+            /* W5: either this thread sees the pool stuck, or the thread that made it so sees 0, and
+             * calls this one. Pairs with W4. */
+            wsqi_fence_sc();
+            stuck = wsqi_stuck(pool, &mark);
+        }
         /* A task can run, or one has ended or become held since the last look. */
         if (!stuck || mark != before) stuck_until = WSQI_NEVER;
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
@@ -10554,7 +10566,10 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     if (self != NULL) { /* a future has no priority or pin, so it goes into the worker's queue */
         /* Tombstones may fill a deque: those of futures that another worker called. */
-        if (wsqi_has_deque(self) && wsqi_deque_full(&self->deque)) wsqi_tombstones_purge(self);
+        if (wsqi_has_deque(self) && wsqi_deque_full(&self->deque)) {
+            wsqi_tombstones_purge(self);
+            wsqi_deque_widen(&self->deque);
+        }
         wsqi_push_local(self, &future->task);
         wsqi_notify_others(self);
         return WSQ_OK;
@@ -10658,10 +10673,11 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     wsqi_check_beside(self->pool);
     /* An entry that is still queued becomes a tombstone. No thread runs, reports or counts it. A
      * purge is slow, because it reads all entries. So the worker purges only when it has left at
-     * least WSQ_RING_CAPACITY / 2 tombstones, and at least one for every two entries of the global
-     * queue's first lane. */
+     * least WSQ_RING_CAPACITY / 2 tombstones, and at least one for every two entries of its queue
+     * and the global queue's first lane. */
     if (!entry && ++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
-        2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
+        2 * (uint64_t)self->tombstones >= wsqi_queue_length(self) +
+            wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
     return true;
 }

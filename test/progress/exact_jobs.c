@@ -522,10 +522,45 @@ static void order_of_timers(void) {
     wsq_pool_destroy(pool);
 }
 
+/* Futures of a WSQ_LIFO pool that are got oldest first: the time of each does not grow with their number. */
+enum { GOT = 8192 };
+
+static wsq_poll gets_oldest_run(wsq_ctx ctx, wsq_task *task) {
+    static wsq_future *futures[GOT];
+    unsigned count = (unsigned)(item_of(task)->ns);
+    for (unsigned i = 0; i < count; i++)
+        CHECK_EQ(wsq_submit(wsq_pool_of(ctx), returns_arg, NULL, &futures[i]), WSQ_OK);
+    for (unsigned i = 0; i < 2 * GOT; i++) { /* a full window; each step gets the oldest, and submits one */
+        CHECK_EQ(wsq_future_get(futures[i % count], NULL), WSQ_OK);
+        CHECK_EQ(wsq_submit(wsq_pool_of(ctx), returns_arg, NULL, &futures[i % count]), WSQ_OK);
+    }
+    for (unsigned i = 0; i < count; i++) CHECK_EQ(wsq_future_get(futures[i], NULL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static uint64_t oldest_takes(unsigned count) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .order = WSQ_LIFO});
+    item *one = item_make(count);
+    one->task.fn = gets_oldest_run;
+    uint64_t start = now();
+    item_spawn(pool, one);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    start = now() - start;
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+    return start;
+}
+
+static void oldest_of_many(void) {
+    uint64_t few = oldest_takes(100), many = oldest_takes(GOT);
+    CHECK(many < 2 * few);
+}
+
 int main(void) {
     test_begin("exact_jobs");
     IN_WORLD(order_beside_events);
     IN_WORLD(order_of_timers);
+    IN_WORLD(oldest_of_many);
     IN_WORLD(watch_in_trees);
     IN_WORLD(waits_beside_jobs);
     IN_WORLD(dismissed_beside_jobs);

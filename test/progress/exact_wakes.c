@@ -532,9 +532,54 @@ static void many_low(void) {
     }
 }
 
+/* ---- many timers at one time, in the lists of several workers ---- */
+
+enum { SETTERS = 3, TIMED = 600 };
+static item *timed[SETTERS][TIMED];
+static unsigned in_a_row, longest_row;
+
+static void count_rows(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)worker, (void)subject;
+    if (event == WSQ_EVENT_TASK_BEGIN) in_a_row = 0;
+    if (event != WSQ_EVENT_WAKE || value != WSQ_CAUSE_TIMER) return;
+    if (++in_a_row > longest_row) longest_row = in_a_row;
+}
+
+/* Sets its timers, which are its worker's, and keeps the worker while they become due. */
+static wsq_poll sets_many_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < TIMED; i++) item_set_timer(wsq_pool_of(ctx), timed[wsq_worker_index(ctx)][i], 20 * MS);
+    compute(60 * MS);
+    return WSQ_DONE;
+}
+
+/* The last worker fires them all, but no more than it may between two tasks. */
+static void timers_of_others(void) {
+    const wsq_hooks hooks = {.event = count_rows};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = SETTERS + 1, .hooks = &hooks});
+    for (int i = 0; i < SETTERS * TIMED; i++) {
+        item *one = timed[i / TIMED][i % TIMED] = item_make(0);
+        one->pends = true;
+        item_spawn(pool, one);
+    }
+    nap(5 * MS);
+    longest_row = 0;
+    for (unsigned i = 0; i < SETTERS; i++) {
+        item *sets = item_make(0);
+        sets->task.fn = sets_many_run;
+        item_spawn_on(pool, i, sets);
+    }
+    nap(MS);
+    for (int i = 0; i < 1000; i++) item_spawn(pool, item_make(50 * US));
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(longest_row > 1 && longest_row <= WSQI_TIMERS_MOST);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_wakes");
     IN_WORLD(many_low);
+    IN_WORLD(timers_of_others);
     IN_LARGE_WORLD(free_threads_first);
     IN_WORLD(order_while_standins_start);
     IN_WORLD(starts_that_fail);
