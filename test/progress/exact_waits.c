@@ -207,7 +207,7 @@ static void watcher_without_a_permit(void) {
 static unsigned beyond; /* tasks in the global queue */
 
 static wsq_poll gets_many_run(wsq_ctx ctx, wsq_task *task) {
-    unsigned most = beyond / 2 > WSQ_RING_CAPACITY / 2 ? beyond / 2 : WSQ_RING_CAPACITY / 2;
+    unsigned most = beyond < 128 ? 128 : beyond < 256 ? beyond + 1 : 256; /* (a full ring moves to the global queue) */
     wsqi_worker *self = wsqi_worker_of(ctx);
     (void)task;
     item_spawn(self->pool, item_make(US)); /* so that no future is alone in the queue */
@@ -220,7 +220,7 @@ static wsq_poll gets_many_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* They are taken out when they are half of a ring, and half of the global queue. */
+/* They are taken out when they are half of a ring, and half of all entries. */
 static void entries_of_called_futures(void) {
     for (beyond = 0; beyond <= 400; beyond += 200) {
         wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
