@@ -2767,7 +2767,7 @@ static inline void wsqi_fence_sc(void) {
 #endif
 
 /* Adds to a counter that only this thread writes, so a load and a store are enough. */
-static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
+WSQI_HOT void wsqi_count(wsqi_a64 *counter, uint64_t n) {
     wsqi_store_stat(counter, wsqi_load_stat(counter) + n);
 }
 
@@ -4476,6 +4476,7 @@ typedef struct wsqi_bitmaps {
     wsqi_a64 *idle_in_wait; /* 1: idle in a wait. The owner writes the bit */
     wsqi_a64 *joiners;  /* 1: asleep in a join, and able to run jobs */
     wsqi_a64 *takers;   /* 1: asleep in another wait, and would take a permit */
+    wsqi_a64 *empty;    /* 1: nothing to take, and no permit (wsqi_empty_begin). The owner writes */
 } wsqi_bitmaps;
 
 /* What the watcher looks at; see >>sleep. This begins a cache line of the pool, because the word in
@@ -4625,11 +4626,11 @@ static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     return other ? wsqi_block(self->pool, n - 1) : NULL;
 }
 
-/* Returns the n-th of the blocks that exist, counted from 0: first come the blocks of workers and
- * stand-ins, then the spare ones. made: the number of the former, which the caller has read with
- * wsqi_threads_made. */
-static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
-    return wsqi_block(pool, n < made ? n : n - made + pool->spare_base);
+/* Returns the index of the n-th of the blocks that exist, counted from 0: first come the blocks of
+ * workers and stand-ins, then the spare ones. made: the number of the former, which the caller has
+ * read with wsqi_threads_made. */
+static unsigned wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
+    return n < made ? n : n - made + pool->spare_base;
 }
 
 /* The first entry of a worker's job stack. */
@@ -5179,8 +5180,10 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     /* P2: this thread sees all spawns of the tasks that it counts as finished. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
-    for (unsigned i = 0; i < count; i++)
-        finished += wsqi_load_acq(&wsqi_nth(pool, made, i)->counters.finished); /* P2: as above */
+    for (unsigned i = 0; i < count; i++) {
+        const wsqi_worker *block = wsqi_block(pool, wsqi_nth(pool, made, i));
+        finished += wsqi_load_acq(&block->counters.finished); /* P2: as above */
+    }
     return finished;
 }
 
@@ -5588,14 +5591,52 @@ enum { WSQI_TAKEN = 2 };
 
 /* ---- looks ---- */
 
+/* Which of 64 blocks a look passes over; read once, because all workers write to `sleepers`. */
+typedef struct wsqi_rest {
+    unsigned group; /* 1 + the index of the first block / 64; 0: not read yet */
+    uint64_t bits;
+} wsqi_rest;
+
+/* How many blocks, from `index` on, can a look pass over? Those of threads that sleep or block, and
+ * have no queued tasks; with `jobs`, no jobs. So beside a thousand of them a look reads a few
+ * words, and not a thousand blocks. (0: none. If there are more, the next call says so.) Before one
+ * of these threads queues a task or publishes a job, its bit is cleared. Then it passes a full
+ * barrier, and reads S. So the barriers of I6 to I8 serve for the bits, too: a look that has missed
+ * the cleared bit comes before that barrier, and the thread sees in S why it must notify. */
+static unsigned wsqi_pass_over(const wsq_pool *pool, wsqi_rest *rest, unsigned index, bool jobs) {
+    unsigned word = index / 64;
+    if (rest->group != word + 1) {
+        rest->group = word + 1;
+        /* I10: either this thread sees the bit cleared, or the bit's owner, when it has filled its
+         * slot, sees what this thread has written to `watcher`. Pairs with I11. */
+        uint64_t idle = wsqi_load_sc(&pool->bitmap.sleepers[word]);
+        if (jobs) idle &= ~wsqi_load_hint(&pool->bitmap.idle_in_wait[word]);
+        else if (wsqi_has_deque(wsqi_block(pool, 0))) idle = 0; /* it may have a long deque */
+        rest->bits = idle | wsqi_load_sc(&pool->bitmap.empty[word]); /* I10: as above */
+    }
+    uint64_t others = ~rest->bits >> index % 64;
+    return others != 0 ? wsqi_lowest_bit(others) : 64 - index % 64;
+}
+
+/* Returns the first of the blocks from `index` on that may have queued tasks; `made` or more: none.
+ */
+static unsigned wsqi_next(const wsq_pool *pool, wsqi_rest *rest, unsigned index, unsigned made) {
+    unsigned over = 1;
+    while (index < made && (over = wsqi_pass_over(pool, rest, index, false)) != 0) index += over;
+    return index;
+}
+
 /* Returns the first worker that it finds with a public job, or NULL. It asks each worker that it
  * finds without one to publish jobs. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool), over;
     const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
     unsigned start = self != NULL ? self->index : 0;
-    for (unsigned i = 0; i < count; i++) {
-        wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
+    wsqi_rest rest = WSQI_INIT;
+    for (unsigned i = 0; i < count; i += over != 0 ? over : 1) {
+        unsigned index = wsqi_nth(pool, made, (start + i) % count);
+        if ((over = wsqi_pass_over(pool, &rest, index, true)) != 0) continue;
+        wsqi_worker *worker = wsqi_block(pool, index);
         if (!wsqi_range_empty(worker)) return worker;
         wsqi_steal_request(worker);
     }
@@ -5615,6 +5656,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     unsigned source = self != NULL ? self->search.source : 0;
     unsigned second = (source != 0 ? source - 1 : start + 1) % made;
     size_t amount = 0;
+    wsqi_rest rest = WSQI_INIT;
     where[0] = where[1] = NULL;
     for (unsigned i = 0; i < WSQ_LOW + pool->global_lanes; i++) {
         size_t length = wsqi_load_hint(&pool->lanes[i].length);
@@ -5622,9 +5664,12 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     }
     if (!watched && (wsqi_load_rlx(&pool->watch.timer_next) != WSQI_NEVER || wsqi_unpolled(pool)))
         amount++;
-    for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+    for (unsigned i = 0; i <= made && most != 0 && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
         unsigned n = i == 0 ? start : (second + i - 1) % made;
-        if (i != 0 && n == start) continue;
+        unsigned over = i != 0 ? wsqi_pass_over(pool, &rest, n, false) : 0;
+        if (over != 0) i += over - 1;
+        if (over != 0 || (i != 0 && n == start)) continue;
+        most--;
         wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
@@ -5839,14 +5884,38 @@ static inline bool wsqi_ordered(const wsqi_worker *self) {
     return self->pool->workers == 1 && self->order == WSQ_FIFO;
 }
 
+/* From here on looks visit the owner again: it may queue tasks, or publish jobs. */
+static inline void wsqi_empty_end(wsqi_worker *self) {
+    wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
+    /* I11: if this thread then sees a watcher that does not look at slots, that watcher sees the
+     * bit cleared. Pairs with I10. */
+    if ((wsqi_load_hint(word) & wsqi_bit(self)) != 0) (void)wsqi_add_sc(word, 0u - wsqi_bit(self));
+}
+
 /* The owner notes whether it holds a permit from here on. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
+    wsq_pool *pool = self->pool;
     self->permit = permit;
-    self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
+    self->asks = !permit || wsqi_own_threads(&pool->config) == 0;
     wsqi_slot_update(self);
-    /* A thread that has lost its permit, and left its tasks in the global queue, puts new tasks
-     * there, too, until it has fetched all tasks from there. */
-    if (!permit && wsqi_ordered(self)) self->order = WSQ_SHARED;
+    if (permit) wsqi_empty_end(self);
+    /* Without a permit, a thread puts new tasks into the global queue. (If tasks have to stay in
+     * order, it does so until it has fetched all tasks from there: wsqi_take_global.) */
+    if (!permit) self->order = WSQ_SHARED;
+    else if ((pool->workers != 1 || wsqi_has_deque(self)) && !wsqi_is_spare(pool, self->index))
+        self->order = pool->config.order;
+}
+
+/* The owner has no permit, and nothing in its slot and queue. From here on looks pass it over
+ * (wsqi_pass_over), until it has a permit or publishes a job. (Without a permit it puts its tasks
+ * into the global queue. Its traps are set, so it publishes jobs at its next fork or join.) */
+static void wsqi_empty_begin(wsqi_worker *self) {
+    wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
+    uint64_t bit = wsqi_bit(self);
+    if (wsqi_is_spare(self->pool, self->index) || (wsqi_load_hint(word) & bit) != 0) return;
+    wsqi_steal_request(self);
+    /* I5: only looks read this bit, so no order would do. Pairs with I10. */
+    if (wsqi_range_empty(self)) wsqi_or_acqrel(word, bit);
 }
 
 /* Returns what is added to S when the thread gives its permit back: one free permit. A guest
@@ -5893,7 +5962,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
-    return self->order != WSQ_LIFO ||
+    return !wsqi_has_deque(self) || wsqi_is_spare(pool, index) ||
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
@@ -6052,7 +6121,9 @@ static void wsqi_watcher_wake(wsq_pool *pool, uint32_t watcher) {
 /* Is a LIFO slot full, or the driver free? Either needs a watcher. */
 static bool wsqi_watch_needed(wsq_pool *pool) {
     if (wsqi_unpolled(pool)) return true;
-    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
+    unsigned made = wsqi_threads_made(pool), i;
+    wsqi_rest rest = WSQI_INIT;
+    for (i = 0; (i = wsqi_next(pool, &rest, i, made)) < made; i++) {
         /* I10: either this thread sees the slot full, or the slot's owner sees that no thread
          * watches, and wakes one. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
@@ -6156,13 +6227,10 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     if (self->driving == WSQI_DRIVING_EVENTS && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         uint32_t wake_slot = self->wake_slot;
-        wsq_order order = self->order;
         self->wake_slot = 0;
-        if (!self->permit) self->order = WSQ_SHARED;
         wsqi_self_set(self); /* woken tasks go to the owner's queue, also in a caller_runs pool */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
-        if (!self->permit) self->order = order; /* else wsqi_order_keep may have changed it */
         self->wake_slot = wake_slot;
     }
     uint32_t heard = self->driving == WSQI_DRIVING_EVENTS ? WSQI_HEARD : 0;
@@ -6209,7 +6277,9 @@ static void wsqi_wake_self(wsqi_worker *self) {
  * last note, perhaps by another thread, has the same number: then that owner is in a long task. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
+    unsigned made = wsqi_threads_made(pool), i;
+    wsqi_rest rest = WSQI_INIT;
+    for (i = 0; (i = wsqi_next(pool, &rest, i, made)) < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0: an empty slot */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
@@ -6468,7 +6538,9 @@ static bool wsqi_spill_queue(wsqi_worker *self, void *item, bool front) {
 static bool wsqi_spill_all(wsqi_worker *self) {
     self->turn.lifo_left = 0;
     if (wsqi_queue_length(self) > WSQ_RING_CAPACITY && !wsqi_dismissed(self)) return true;
-    return wsqi_spill_queue(self, wsqi_slot_take(self), false);
+    bool spilled = wsqi_spill_queue(self, wsqi_slot_take(self), false);
+    wsqi_empty_begin(self);
+    return spilled;
 }
 
 /* The pool's only worker moves all tasks of its ring to the global queue: to the front or, if
@@ -6485,7 +6557,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
-        wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
+        wsqi_chain_push(&wsqi_lane_own(pool)->incoming, task, task);
         return;
     }
     wsqi_stat(self->counters.overflows, 1);
@@ -8397,6 +8469,7 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
 static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint64_t range = wsqi_load_hint(&self->range), next;
     uint32_t bottom = wsqi_range_bottom(range);
+    if (!self->permit) wsqi_empty_end(self);
     for (uint32_t i = bottom; i < bottom + n; i++) {
         wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
         wsqi_store_init(&job->done, (uint32_t)WSQI_JOB_PUBLIC);
@@ -8580,39 +8653,33 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 }
 
 /* Visits other workers until it has stolen a job or task, or has visited enough (WSQI_VISITS).
- * True: a stolen job has run. Otherwise *task returns a task, or NULL. It visits workers that are
- * awake; also sleepers, if it looks for tasks in a WSQ_LIFO pool, or may rob slots (then it visits
- * all). If distances matter, it visits near workers first, except in a join. from[d]: the first
- * worker to visit at distance d; without distances only from[0] is used. After a visit from[d] is
- * one after the victim if S counts this thread as a searcher, so that its passes soon reach all;
- * else random, so that thieves spread. */
+ * True: a stolen job has run. Otherwise *task returns a task, or NULL. It visits workers that may
+ * have tasks (in a join: jobs); all of them, if it may rob slots. If distances matter, it visits
+ * near workers first, except in a join. from[d]: the first worker to visit at distance d; without
+ * distances only from[0] is used. After a visit from[d] is one after the victim if S counts this
+ * thread as a searcher, so that its passes soon reach all; else random, so that thieves spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool), word = UINT_MAX;
-    /* all: the pass visits sleepers, too. In a WSQ_LIFO pool a sleeper may have a long deque. */
-    bool robs = self->search.robs_slots, all = robs || (reach != WSQI_JOBS && wsqi_has_deque(self));
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
+    bool robs = self->search.robs_slots;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned circles = ordered ? WSQI_DISTANCES : 1;
     unsigned most = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
     if (pool->spin.rounds == 1) most = count; /* no second round visits the others (caller_runs) */
-    uint64_t asleep = 0;
+    wsqi_rest rest = WSQI_INIT;
     for (unsigned distance = 0; distance < circles && *task == NULL; distance++) {
         unsigned visits = most;
         uint32_t *next = &from[distance], start = *next % count;
         for (unsigned i = 0; i < count && (visits != 0 || robs) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
-            wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* One read serves 64 victims: all workers write to the bitmap, so reads are slow. */
-            if (word != victim->index / 64) {
-                word = victim->index / 64;
-                asleep = wsqi_load_hint(&pool->bitmap.sleepers[word]);
-            }
-            bool sleeps = (asleep & wsqi_bit(victim)) != 0;
-            if (victim == self || (sleeps && !all)) continue;
-            if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
-            if (wsqi_visit(self, victim, reach, jobs, task)) return true;
+            unsigned index = wsqi_nth(pool, made, n);
+            unsigned over = wsqi_pass_over(pool, &rest, index, reach == WSQI_JOBS);
+            if (over != 0) i += over - 1;
+            if (over != 0 || index == self->index) continue;
+            if (ordered && wsqi_distance(pool, self->index, index) != distance) continue;
+            if (wsqi_visit(self, wsqi_block(pool, index), reach, jobs, task)) return true;
             visits--;
             *next = self->searching ? n + 1 : wsq_random_next(&self->random);
         }
@@ -8691,6 +8758,7 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
+    wsqi_rest rest = WSQI_INIT;
     unsigned made = wsqi_threads_made(pool);
     uint32_t past = wsqi_head_real(wsqi_load_hint(&self->ring.head)) - turn->tail;
     if (made == 1 || (past > UINT32_MAX / 2 && !wsqi_has_deque(self))) return NULL;
@@ -8706,10 +8774,11 @@ static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     if (task != NULL) wsqi_notify_rest(self, victim);
     unsigned looks = made < WSQI_LONG_LOOKS ? made : WSQI_LONG_LOOKS;
     do {
-        turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
+        turn->victim = wsqi_next(pool, &rest, turn->victim + 1, made);
+        if (turn->victim >= made) turn->victim = wsqi_next(pool, &rest, 0, self->index);
         victim = wsqi_block(pool, turn->victim);
-    } while (victim == self || (--looks != 0 && !wsqi_has_tasks(victim)));
-    turn->seen = wsqi_load_hint(&victim->counters.run) + 1;
+    } while (--looks != 0 && (victim == self || !wsqi_has_tasks(victim)));
+    turn->seen = victim != self ? wsqi_load_hint(&victim->counters.run) + 1 : 0;
     turn->end = wsqi_load_hint(&victim->ring.tail);
     turn->tail = wsqi_load_own(&self->ring.tail);
     return task;
@@ -9100,7 +9169,7 @@ static void wsqi_keep_watch(wsqi_worker *self) {
         wsqi_turn_clock(self);
         if (self->searching) wsqi_search_end(self);
     }
-    if (!ordered) self->order = order; /* else wsqi_order_keep may have changed it */
+    if (!ordered && self->permit) self->order = order; /* wsqi_order_keep may change it, too */
 }
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
@@ -11729,7 +11798,7 @@ static bool wsqi_group_runs(const wsqi_wait *wait) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
     if (!wait->sweeps && wsqi_frames_show(pool->duty.frame, wait->group)) return true;
     for (unsigned i = 0; i < count; i++) {
-        const wsqi_worker *block = wsqi_nth(pool, made, i);
+        const wsqi_worker *block = wsqi_block(pool, wsqi_nth(pool, made, i));
         if (wsqi_wait_owns(wait, block)) continue;
         if (wsqi_frames_show(&block->frame, wait->group)) return true;
     }
@@ -11852,7 +11921,8 @@ static void wsqi_check_still(wsq_pool *pool, bool stopper) {
 
 static void wsqi_tokens_give(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), all = made + wsqi_spares_made(pool);
-    for (unsigned i = 0; i < all; i++) wsqi_unpark(&wsqi_nth(pool, made, i)->parker);
+    for (unsigned i = 0; i < all; i++)
+        wsqi_unpark(&wsqi_block(pool, wsqi_nth(pool, made, i))->parker);
 }
 
 /* The pool is over: waits until the first `count` workers and all stand-ins have ended. */
@@ -12095,7 +12165,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->bitmap.joiners = pool->bitmap.sleepers + words;
     pool->bitmap.idle_in_wait = pool->bitmap.joiners + words;
     pool->bitmap.takers = pool->bitmap.idle_in_wait + words;
-    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.takers + words);
+    pool->bitmap.empty = pool->bitmap.takers + words;
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->bitmap.empty + words);
     if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
     pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);

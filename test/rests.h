@@ -58,7 +58,7 @@ static inline const char *pool_left(wsq_pool *pool) {
     const char *left = NULL;
     for (unsigned i = 0; i < lanes && left == NULL; i++) left = lane_left(&pool->lanes[i]);
     for (unsigned i = 0; i < all && left == NULL; i++) {
-        wsqi_worker *block = wsqi_nth(pool, made, i);
+        wsqi_worker *block = wsqi_block(pool, wsqi_nth(pool, made, i));
         left = block_left(block);
         if (left == NULL && i < made) left = lane_left(&block->inbox);
         if (left == NULL && i < made && wsqi_queue_length(block) != 0) left = "a queue holds tasks";

@@ -446,7 +446,8 @@ static void *waiting_tree(void *height_of_tree) {
 static wsq_poll waiting_node_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     (void)waiting_tree((void *)(intptr_t)wsq_container_of(task, waiting_node, task)->height);
-    if (tree_pool->workers > 1) CHECK_EQ(wsqi_local(tree_pool)->order, WSQ_FIFO);
+    wsqi_worker *self = wsqi_local(tree_pool);
+    if (tree_pool->workers > 1) CHECK_EQ(self->order, self->permit ? WSQ_FIFO : WSQ_SHARED);
     return WSQ_DONE;
 }
 
@@ -556,8 +557,71 @@ static void oldest_of_many(void) {
     CHECK(many < 2 * few);
 }
 
+/* ---- work that a thread queues or publishes before, while or after it blocks: a look must not pass it over ---- */
+
+typedef enum moment { FORKS_BEFORE, FORKS_AGAIN, FORKS, SPAWNS, SPAWNS_AFTER, FORKS_AND_WAITS, MOMENTS } moment;
+
+static moment in_moment;
+static item *late_task;
+static uint64_t late_job_began;
+
+static void late_job_run(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    late_job_began = now();
+    compute(US);
+}
+
+/* All other threads are in long tasks when the work comes. */
+static wsq_poll blocks_and_goes_on(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job;
+    bool forks = in_moment != SPAWNS && in_moment != SPAWNS_AFTER;
+    (void)task;
+    if (in_moment == FORKS_AGAIN) { /* no look comes between this and the block: no trap is set */
+        wsq_fork(&ctx, &job, late_job_run);
+        wsq_join(&ctx, &job);
+    }
+    if (in_moment == FORKS_BEFORE) wsq_fork(&ctx, &job, late_job_run);
+    if (in_moment != FORKS_AND_WAITS) wsq_block_begin(ctx);
+    nap(30 * US);
+    if (in_moment == SPAWNS_AFTER) wsq_block_end(ctx);
+    if (!forks) item_spawn(wsq_pool_of(ctx), late_task);
+    else if (in_moment != FORKS_BEFORE) wsq_fork(&ctx, &job, late_job_run);
+    if (in_moment == FORKS_AND_WAITS) CHECK_EQ(wsq_task_wait_for(&late_task->task, 2 * MS), WSQ_ERR_TIMEOUT);
+    else compute(2 * MS);
+    if (in_moment < SPAWNS_AFTER) wsq_block_end(ctx);
+    if (forks) wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static void looks_beside_blocked(void) {
+    for (in_moment = FORKS_BEFORE; in_moment < MOMENTS; in_moment++) {
+        bool standin = in_moment < SPAWNS_AFTER; /* it gets the permit, so the thread that blocked has none */
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = standin ? 1 : WSQ_STANDINS_OFF});
+        item *blocks = item_make(0), *longs[2] = {item_make(300 * US), item_make(500 * US)};
+        late_task = item_make(US);
+        late_job_began = 0;
+        blocks->task.fn = blocks_and_goes_on;
+        nap(MS);
+        uint64_t start = now();
+        if (in_moment < FORKS) item_spawn(pool, longs[0]), nap(15 * US);
+        item_spawn(pool, blocks);
+        if (in_moment >= FORKS) nap(15 * US); /* a stand-in has looked at the blocked thread, and sleeps */
+        if (in_moment >= FORKS) item_spawn(pool, longs[0]);
+        if (standin) item_spawn(pool, longs[1]);
+        if (in_moment == FORKS_AND_WAITS) late_task->pends = true, item_spawn(pool, late_task);
+        nap(5 * MS); /* (a wait would take a permit, and help) */
+        CHECK(wsq_task_done(&blocks->task));
+        uint64_t began = in_moment == SPAWNS || in_moment == SPAWNS_AFTER ? late_task->began : late_job_began;
+        CHECK(began > start + 300 * US && began < start + 400 * US);
+        if (in_moment == FORKS_AND_WAITS) item_wake(late_task);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 int main(void) {
     test_begin("exact_jobs");
+    IN_WORLD(looks_beside_blocked);
     IN_WORLD(order_beside_events);
     IN_WORLD(order_of_timers);
     IN_WORLD(oldest_of_many);

@@ -641,7 +641,7 @@ static void urgent_on_a_small_stack(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- a task behind a long one, in a pool most of whose threads block ---- */
+/* ---- a task behind a long one, in a pool most of whose threads have none ---- */
 
 static item *behind;
 
@@ -652,12 +652,13 @@ static wsq_poll spawns_behind_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-static void behind_long_beside_blocked(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+static void behind_long(unsigned busy) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2 + busy});
     item *spawns = item_make(0);
     behind = item_make(US);
     spawns->task.fn = spawns_behind_run;
-    for (int i = 0; i < 50; i++) item_spawn(pool, item_blocks(2 * SECOND));
+    for (int i = 0; i < 50 - (int)busy; i++) item_spawn(pool, item_blocks(2 * SECOND));
+    for (unsigned i = 0; i < busy; i++) item_spawn(pool, item_make(2 * SECOND));
     nap(200 * MS);
     for (int i = 0; i < 4; i++) {
         item *yields = item_make(5 * MS);
@@ -669,6 +670,12 @@ static void behind_long_beside_blocked(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK(behind->began < behind->spawned + 250 * MS);
     wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
+static void behind_long_beside_others(void) {
+    behind_long(0);
+    behind_long(50);
 }
 
 int main(void) {
@@ -688,6 +695,6 @@ int main(void) {
     IN_WORLD(locks);
     IN_WORLD(urgent_between_waits);
     IN_WORLD(urgent_on_a_small_stack);
-    IN_LARGE_WORLD(behind_long_beside_blocked);
+    IN_LARGE_WORLD(behind_long_beside_others);
     return test_end();
 }

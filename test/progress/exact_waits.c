@@ -374,7 +374,7 @@ static void seekers(void) {
         after == 0 ? item_spawn(pool, one) : item_spawn_on(pool, 0, one);
         while (one->runs != (after == 0 ? 1 : 50)) nap(US);
         item_spawn(pool, two); /* a stand-in takes it, and the permit */
-        if (after == 0) CHECK(wsq_pool_wait(pool) == WSQ_OK && now() - start < 1600 * US);
+        if (after == 0) CHECK(wsq_pool_wait(pool) == WSQ_OK && now() - start < 1650 * US);
         nap((9 + after) * US); /* until the block ends, and the worker seeks a permit */
         item_spawn_on(pool, 0, last);
         nap(10 * US);
