@@ -204,7 +204,8 @@
  *     index         a number for per-worker data: an array has wsq_pool_slots elements, indexed by
  *                   wsq_worker_index(ctx). A worker has an index from 0 to workers - 1, a stand-in
  *                   or guest a higher one. A thread outside has none: there wsq_worker_self gives
- *                   -1, and hooks get WSQ_OUTSIDE. (While it runs a task in its wait, it has one.)
+ *                   -1 (in another pool: its index there), and hooks get WSQ_OUTSIDE. (While it
+ *                   runs a task in its wait, it has one.)
  *                   Your next wait, join or return ends your use of an element: the work that runs
  *                   inside a wait or join on the same thread has the same index, and may change
  *                   the element
@@ -287,7 +288,7 @@
  * WSQ_OK), no other thread is still in a wait for it, and none will wake or cancel it. Or its
  * function frees it, or hands it to a task or a thread that may free it, and returns WSQ_GONE.
  * A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes (1 MiB, or
- * 128 KiB on 32 bits) and 12 KiB that only timers touch.
+ * 128 KiB on 32 bits) and 11 KiB that only timers touch.
  * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
  *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
@@ -433,14 +434,14 @@
  * not over then, the worker blocks, and another thread takes its permit: an idle one, or a
  * stand-in. A stand-in is started when it is first needed; there are at most max_standins.
  *
- * A thread outside first looks whether the awaited task or future, or tasks of the awaited group,
- * are among the first in its lane of the global queue. If so, and a worker sleeps, the thread runs
- * them itself, in place of that worker. Of a group it runs tasks for 1 to 4 ms, or two tasks if
- * they take longer. (When tasks suddenly become longer, it may run as many of these as it has run
- * tasks before, but at most 256.) If the wait is not over then, the thread sleeps. All the same, a
- * spawn before the wait wakes an idle worker, unless a worker already searches. The thread runs
- * nothing, and only sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool, and where
- * tasks may need something that only the pool's own threads have: where a hook hears of
+ * A thread that is in no pool first looks whether the awaited task or future, or tasks of the
+ * awaited group, are among the first in its lane of the global queue. If so, and a worker sleeps,
+ * the thread runs them itself, in place of that worker. Of a group it runs tasks for 1 to 4 ms, or
+ * two tasks if they take longer. (When tasks suddenly become longer, it may run as many of these as
+ * it has run tasks before, but at most 256.) If the wait is not over then, the thread sleeps. All
+ * the same, a spawn before the wait wakes an idle worker, unless a worker already searches. The
+ * thread runs nothing, and only sleeps, in a wait with a time-out, in a lend_only or WSQ_LIFO pool,
+ * and where tasks may need something that only the pool's own threads have: where a hook hears of
  * WSQ_EVENT_START, or stack_size exceeds the default. (If one of these tasks waits, the thread runs
  * on top of it what that one waits for, up to 64 deep. So a thread outside whose own stack is too
  * small for the tasks waits with a time-out.)
@@ -557,7 +558,7 @@
  *     15. If a pool is not ended by WSQ_CANCEL, its end waits for those of its tasks that have a
  *         predecessor in another pool.
  *     16. A worker without work sleeps after a search: about 15 us, or spin_ns. If spin_ns is 0,
- *         the worker looks only once while half of the workers search already.
+ *         this is shorter in the cases that step 4 of FINDING WORK names.
  *     17. The memory of a pool is bounded by what is alive at the same time. A cancelled future
  *         counts as alive until a worker has come to its entry in the queue.
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
@@ -1617,9 +1618,7 @@ typedef struct wsq_config {
     const wsq_driver *driver;       /* copied; NULL: idle threads wait for nothing but work */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps. WSQ_SPIN_OFF: it looks once. 0: about 15
-                                 * us (on one processor: two looks). This time is shorter if the
-                                 * worker's recent searches found nothing, or if half of the workers
-                                 * were woken for other work and still search.
+                                 * us, and less in the cases that step 4 of FINDING WORK names.
                                  * Exceptions, with any value: if a thread outside has just run a
                                  * task in its wait, a worker looks only once. If a thread outside
                                  * runs another task within 60 us, and spin_ns is 0 or at least 60
@@ -2588,7 +2587,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   chain           tasks that are linked by `next`
  *   spill           to move tasks from a ring into the global queue
  *   marked task     a task that came into a ring from the global queue
- *   notify          to wake an idle thread for work, unless S counts a searcher
+ *   notify          to wake idle threads for work; for one task only if S counts no searcher
  *   look            to read whether other threads or lanes have work; or whether a wait is over
  *   run dry         said of a worker: to find no task in its own queue or the global queue, and so
  *                   begin a search
@@ -2643,10 +2642,10 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
  *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
  *  G1 G2  chain pushed; taken          rel; acq      each other  a task's links are garbage
- *  G3 G4  lane lock; unlock            acq; rel      each other  two consumers take one task
+ *  G3 G4  lane, sweep: lock; unlock    acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken thread misses the news
  *  I3     bitmap claim                 acq+rel       I5          a thread not yet idle is woken
- *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
+ *  I5     own bit; JOINED cleared      acq+rel       I3 I8       S counts a sleeper that has no bit
  *  I6     notify                       full barrier  I7 I8 J7    a task lies beside a sleeper
  *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    a task lies beside a sleeper
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses moved tasks
@@ -4140,7 +4139,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *                     -> at work (wsqi_search_end), lingering (wsqi_linger) or idle (wsqi_sleep)
  *     lingering  no   still counts as a searcher, and as coming; its permit is free
  *                     -> searching, with a free permit (wsqi_linger); or idle (wsqi_sleep)
- *     idle       no   S counts it as idle, and its permit as free
+ *     idle       no   S counts it as idle, and its permit, if it had one, as free
  *                     -> searching, when a waker brings a permit (wsqi_idle_take), or when it wakes
  *                        up by itself and takes one (wsqi_wake_self)
  *                     -> seeking, if no permit is free then. First it runs what is pinned to it
@@ -4293,7 +4292,7 @@ typedef struct wsqi_slept {
     uint64_t run;    /* counters.run when it last went to sleep */
 } wsqi_slept;
 
-/* What a waker tells the worker that it wakes. Waker and owner write. */
+/* What a waker tells the worker that it wakes; `lead` may also be the worker's last victim. */
 typedef struct wsqi_woken {
     wsqi_a32 lead; /* 1 + index of the block to steal from first; 0: none */
     wsqi_a32 from; /* 1 + the waker's processor, if the waker had jobs; else 0 */
@@ -4877,6 +4876,11 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
+/* Any thread adds a task to the lane. */
+static inline void wsqi_lane_add(wsqi_lane *lane, wsq_task *task) {
+    wsqi_chain_push(&lane->incoming, task, task);
+}
+
 /* Adds a chain of tasks to the lane, as wsqi_chain_push does. If the chain is a single task, and
  * `incoming` is empty, the task is pushed as a lone one. */
 static void wsqi_lane_push(wsqi_lane *lane, wsq_task *newest, wsq_task *oldest) {
@@ -5331,17 +5335,18 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_joiner_mark          a thread sets JOINED, before it sleeps in a join with its permit
  *   wsqi_joiner_ask_all       a thread clears JOINED, and calls all joiners, for a permit
  *
- * NOTIFICATIONS. While a task is queued and S counts a free permit, S also counts a searcher,
- * or a thread is obliged to notify. That thread passes a full barrier and reads S, before it does
- * anything of unknown length: in wsqi_pass_on, or in a function whose name begins with wsqi_notify.
- * A thread that has queued, stolen or moved tasks is obliged. So is one that stops searching, gives
- * its permit back or becomes idle, if no other thread searches. (The push of a pinned task wakes
- * the task's worker instead.) So every function that moves tasks notifies, except these (the lint
- * checks that):
- *   callers: they are obliged after wsqi_lane_push, wsqi_lane_take, wsqi_lane_settle,
- *            wsqi_queue_push, wsqi_push_local, wsqi_push_kept, wsqi_order_keep, wsqi_ring_return,
- *            wsqi_ring_rob, wsqi_ring_prefer, wsqi_steal_tasks, wsqi_take_back, wsqi_spill,
- *            wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
+ * NOTIFICATIONS. While a task is queued that another thread could take, S counts a searcher, or a
+ * thread is obliged to notify. (Another thread could if S counts a free permit, and a thread is
+ * idle or a stand-in can start; or if a joiner can give its permit.) That thread passes a full
+ * barrier and reads S, before it does anything of unknown length: in wsqi_pass_on, or in a function
+ * whose name begins with wsqi_notify. A thread that has queued, stolen or moved tasks is obliged.
+ * So is one that stops searching, gives its permit back or becomes idle, if no other thread
+ * searches. (The push of a pinned task wakes the task's worker instead.) So every function that
+ * moves tasks notifies, except these (the lint checks that):
+ *   callers: they are obliged after wsqi_lane_push, wsqi_lane_add, wsqi_lane_take,
+ *            wsqi_lane_settle, wsqi_queue_push, wsqi_push_local, wsqi_push_kept, wsqi_order_keep,
+ *            wsqi_ring_return, wsqi_ring_rob, wsqi_ring_prefer, wsqi_steal_tasks, wsqi_take_back,
+ *            wsqi_spill, wsqi_spill_queue, wsqi_spill_all and wsqi_tombstones_sweep
  *   nobody:  wsq_group_then: the tasks still wait, for a group
  *            wsqi_cancel_lane: the tasks are cancelled
  *            wsqi_take_turn, wsqi_take_own, wsqi_pump_run: they move tasks of the pool's only
@@ -5884,9 +5889,17 @@ static inline bool wsqi_ordered(const wsqi_worker *self) {
     return self->pool->workers == 1 && self->order == WSQ_FIFO;
 }
 
+/* With more workers and stand-ins than this, threads that block set bits in `empty`. With fewer,
+ * looks visit them: that costs less than a cache line to which all of them write. (64 simulated
+ * cores whose tasks block did 17% less.) A guess. */
+#ifndef WSQI_MANY_THREADS
+#define WSQI_MANY_THREADS 128u
+#endif
+
 /* From here on looks visit the owner again: it may queue tasks, or publish jobs. */
 static inline void wsqi_empty_end(wsqi_worker *self) {
     wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
+    if (wsqi_load_hint(&self->pool->made.threads) <= WSQI_MANY_THREADS) return;
     /* I11: if this thread then sees a watcher that does not look at slots, that watcher sees the
      * bit cleared. Pairs with I10. */
     if ((wsqi_load_hint(word) & wsqi_bit(self)) != 0) (void)wsqi_add_sc(word, 0u - wsqi_bit(self));
@@ -5912,7 +5925,9 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 static void wsqi_empty_begin(wsqi_worker *self) {
     wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
     uint64_t bit = wsqi_bit(self);
-    if (wsqi_is_spare(self->pool, self->index) || (wsqi_load_hint(word) & bit) != 0) return;
+    if (wsqi_load_hint(&self->pool->made.threads) <= WSQI_MANY_THREADS ||
+        wsqi_is_spare(self->pool, self->index) || (wsqi_load_hint(word) & bit) != 0)
+        return;
     wsqi_steal_request(self);
     /* I5: only looks read this bit, so no order would do. Pairs with I10. */
     if (wsqi_range_empty(self)) wsqi_or_acqrel(word, bit);
@@ -6557,7 +6572,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
-        wsqi_chain_push(&wsqi_lane_own(pool)->incoming, task, task);
+        wsqi_lane_add(wsqi_lane_own(pool), task);
         return;
     }
     wsqi_stat(self->counters.overflows, 1);
@@ -6567,7 +6582,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
          * (Rejected: to put these spawns into the global queue directly. That slows bench
          * spawn/many down by a third.) */
         (void)wsqi_spill_queue(self, NULL, !self->turn.spilled);
-        wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
+        wsqi_lane_add(&pool->lanes[WSQ_NORMAL], task);
         self->turn.spilled = true; /* the next look for a task is a turn: wsqi_order_keep */
         self->turn.left = 0;
     } else {
@@ -6673,23 +6688,26 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
  * thieves can reach it. Returns `task`, or, if that is NULL, the first task of the batch. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
+    uint32_t most = wsqi_global_room(self, task != NULL), moved = 0, left = 0;
     uint32_t first = self->index / WSQI_LANE_WORKERS + self->turn.count; /* changes each turn */
     wsq_task *next = NULL, *one;
-    bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->global_lanes; i++)
         next = wsqi_lane_take(pool, wsqi_global_lane(pool, first + i), most, &left);
     if (next == NULL) return task;
     if (left == 0) self->order = pool->config.order; /* no task is left: undo wsqi_order_keep */
-    for (; (one = next) != NULL; count++) {
-        next = wsqi_get(&one->next);
-        if (task == NULL) task = one;
-        else wsqi_ring_push(&self->ring, wsqi_marked(one)); /* there is room */
-    }
     wsqi_stat(self->counters.global_batches, 1);
-    wsqi_stat(self->counters.global_tasks, count);
+    if (task == NULL) { /* the first task of the batch is returned, to run now */
+        task = next;
+        next = wsqi_get(&task->next);
+        wsqi_stat(self->counters.global_tasks, 1);
+    }
+    for (; (one = next) != NULL; moved++) {
+        next = wsqi_get(&one->next);
+        wsqi_ring_push(&self->ring, wsqi_marked(one)); /* there is room */
+    }
+    wsqi_stat(self->counters.global_tasks, moved);
     /* Searchers may have missed the moved tasks. If the owner searches, it notifies later. */
-    if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
+    if (moved + left != 0 && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
@@ -6925,7 +6943,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *worker = pinned ? wsqi_block(pool, flags >> WSQI_FLAG_INDEX_AT) : NULL;
     wsqi_lane *lane = pinned ? &worker->inbox : &pool->lanes[flags & WSQI_FLAG_LANE];
     wsqi_add_hint(&lane->count, 1u);
-    wsqi_chain_push(&lane->incoming, task, task);
+    wsqi_lane_add(lane, task);
     if (pinned) {
         /* Wakes the task's worker. (In a caller_runs pool worker 0 sleeps for all workers.) */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
@@ -7125,8 +7143,11 @@ WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *paren
     const wsq_group *above = parent;
     while (above != NULL && above != group) above = above->parent;
     if (group == NULL || above != NULL) return WSQ_ERR_INVALID;
+    uint32_t cancelled = wsqi_load_hint(&group->cancelled);
     group->parent = parent;
-    wsqi_store_hint(&group->cancelled, parent != NULL ? WSQI_GROUP_BELOW : 0u);
+    /* Relaxed: it publishes nothing. Failure: another thread has cancelled the group, for good. */
+    while (cancelled != 1 &&
+           !wsqi_cas_rlx(&group->cancelled, &cancelled, parent != NULL ? WSQI_GROUP_BELOW : 0u)) {}
     return WSQ_OK;
 }
 
@@ -8292,7 +8313,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
                 wsqi_load_hint(&self->lifo) == NULL;
     bool here = self->order != WSQ_SHARED && (!next || wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]));
     if (!here || !wsq_ring_push(&self->ring, task)) {
-        wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
+        wsqi_lane_add(&pool->lanes[WSQ_NORMAL], task);
         next = false;
     }
     if (!next) wsqi_notify_others(self);
@@ -8615,7 +8636,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
  * this worker's processor. So this worker leaves jobs to the guests. No job is missed: the last
  * searcher, and each join, looks once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
-    if (self->pool->config.caller_runs) return true; /* no permit is ever free there */
+    if (self->pool->config.caller_runs) return true; /* one thread acts as all workers */
     if (wsqi_spares_made(self->pool) == 0) return true; /* mostly, so S is not read in each pass */
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_free_permits(s) + wsqi_searching(s) >= wsqi_guests_at_work(s) + self->searching;
@@ -9252,14 +9273,21 @@ static bool wsqi_pump_run(wsqi_worker *self) {
  * queue or inbox. If no worker has a task there, the thread acts as any worker, and searches.
  * False: no task was found. */
 static bool wsqi_pump(wsq_pool *pool) {
-    unsigned n = wsq_random_below(&wsqi_block(pool, 0)->random, pool->workers);
+    wsqi_worker *first = wsqi_block(pool, 0);
+    unsigned n = wsq_random_below(&first->random, pool->workers);
     bool any = !wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]);
     for (unsigned left = pool->workers; !any && left > 1; left--) {
         const wsqi_worker *worker = wsqi_block(pool, n);
         any = wsqi_has_tasks(worker) || !wsqi_lane_empty(&worker->inbox);
         if (!any) n = n + 1 < pool->workers ? n + 1 : 0;
     }
-    return wsqi_pump_run(wsqi_block(pool, n));
+    wsqi_worker *self = wsqi_block(pool, n);
+    if (self != first) { /* block 0 counts for all: turns come as often as with one worker */
+        self->turn.left = first->turn.left;
+        if (first->turn.left == 0) self->turn.count = first->turn.count++;
+        first->turn.left = first->turn.left != 0 ? first->turn.left - 1 : self->tune.interval - 1;
+    }
+    return wsqi_pump_run(self);
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
@@ -9278,10 +9306,11 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: each permit is held by one thread, or is free: then S counts it; or it is on its way
  *            from one thread to another, with a token or by way of a seat. (In a lend_only pool all
- *            are free at first. In a caller_runs pool each worker's block has its permit all the
- *            time, and one thread after the other acts as a worker: >>pump.) A thread takes a task
- *            from a queue only while it holds a permit, except a task that is pinned to it, or that
- *            it waits for.
+ *            are free at first. In a caller_runs pool one thread after the other acts as a worker:
+ *            >>pump. Each worker's block has its permit there, but while the thread sleeps, S
+ *            counts that of worker 0 as free.) A thread takes a task
+ *            from a queue only while it holds a permit, except a task that is pinned to it, that it
+ *            waits for, or that it cancels in a pool that stops.
  *            A thread that blocks passes its permit to a thread that seeks one, or makes it free.
  *            Its queued tasks move to the global queue; a long deque stays for thieves. But in a
  *            wait for a task or group the thread keeps the permit if no thread seeks it, and if the
@@ -10717,9 +10746,10 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 }
 
 /* Claims the future for a worker in wsq_future_get, and calls the future's function. False: another
- * thread has claimed it. If the next entry of the worker's queue may be the future's, the worker
- * first tries to take that entry out. *whole returns true if the worker took the entry and also
- * claimed the future: then only the handle refers to the future. */
+ * thread has claimed it. If the next entry of the worker's deque, or the only one of its
+ * ring, may be the future's, the worker first tries to take that entry out. *whole returns true if
+ * the worker took the entry and also claimed the future: then only the handle refers to the
+ * future. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     size_t left = wsq_ring_length(&self->ring) == 1;
     bool entry = left == 1 || wsq_deque_length(&self->deque) != 0;
@@ -11591,7 +11621,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     unsigned started = wsqi_threads_started(pool), awake = 0; /* `awake` counts stand-ins */
     for (unsigned i = pool->workers, made = wsqi_threads_made(pool); i < started && i < made; i++)
         awake += !wsqi_asleep(wsqi_block(pool, i));
-    fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
+    fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins not idle %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
             awake, wsqi_guests(wsqi_load_hint(&pool->permits)));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
@@ -11986,14 +12016,16 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
  * driver, no helper or guest runs a task or job, and no timer is set. Then nothing happens unless a
  * thread outside acts. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
-    /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
-    if (wsqi_load_hint(&pool->duty.threads) > wsqi_threads_started(pool)) return false;
+    uint32_t threads = 0;
     for (unsigned i = 0, made = wsqi_threads_made(pool); i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (!wsqi_has_thread(worker)) continue;
         if (wsqi_load_hint(&worker->parker.token) != WSQI_TOKEN_ASLEEP) return false;
+        threads++;
     }
-    return wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER;
+    /* If more threads are on duty than the pool has, a helper or guest runs a task or job. */
+    return wsqi_load_hint(&pool->duty.threads) <= threads &&
+           wsqi_load_hint(&pool->watch.timer_next) == WSQI_NEVER;
 }
 
 /* Waits until no task is left. If the pool is stuck (WSQ_ERR_INVALID), this waits again, because
@@ -12085,8 +12117,9 @@ static bool wsqi_config_valid(const wsq_config *config) {
     return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
-/* Brings a valid config into the form that the pool uses. A member that is 0 gets its default. A
- * WSQ_.._OFF (except in spin_ns), or a value that this pool cannot use, becomes 0. */
+/* Brings a valid config into the form that the pool uses. A member that is 0 gets its default,
+ * unless a later step gives it one (wsq_tune_init, wsqi_pool_init). A WSQ_.._OFF (except in
+ * spin_ns), or a value that this pool cannot use, becomes 0. */
 static void wsqi_config_fill(wsq_config *config) {
     if (config->workers == 0) config->workers = config->caller_runs ? 1 : wsqi_cpu_count();
     if (config->max_standins == 0)
@@ -12201,6 +12234,9 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->hooks != NULL) pool->hooks = *config->hooks;
     if (pool->hooks.event == NULL) pool->hooks.events = 0;
     else if (pool->hooks.events == 0) pool->hooks.events = UINT32_MAX;
+    pool->may_help = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
+                   config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
+                   config->stack_size <= wsqi_stack_default();
     if (WSQI_LISTS && pool->listing != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers || !wsqi_timers_make(pool)) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
@@ -12212,9 +12248,6 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     /* If the tasks of the global queue must stay in order, the queue has only one lane. */
     if (config->order != WSQ_FIFO || config->caller_runs || lanes == 0) lanes = 1;
     pool->global_lanes = lanes < most ? lanes : most;
-    pool->may_help = wsqi_own_threads(config) != 0 && !wsqi_hooked(pool, 1u << WSQ_EVENT_START) &&
-                   config->order != WSQ_LIFO && /* a helper's spawns would not run newest first */
-                   config->stack_size <= wsqi_stack_default();
     /* On one processor a worker that keeps looking only delays the thread that has work for it. */
     pool->spin.rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     wsq_pool_set_spin(pool, config->spin_ns);

@@ -163,6 +163,46 @@ static void run_one(void) {
     world_end(&at, pool);
 }
 
+static unsigned calls_looked;
+
+static bool count_look(uint64_t timeout_ns, void *user) {
+    (void)timeout_ns, (void)user;
+    calls_looked++;
+    return false;
+}
+
+static void no_events(wsq_pool *pool, void *user) { (void)pool, (void)user; }
+static void no_interrupt(void *user) { (void)user; }
+
+static wsq_poll yields_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return calls_looked < 100 ? WSQ_YIELD : WSQ_DONE;
+}
+
+/* While tasks can run, wsq_pool_run_one looks for events in every 20th call, with one worker or with many; and a
+ * WSQ_LOW task comes in the 16th of these. */
+static void looks_of_calls(void) {
+    static const wsq_driver driver = {count_look, no_events, no_interrupt, NULL};
+    for (unsigned workers = 1; workers <= 64; workers *= 4) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .caller_runs = true, .driver = &driver, .seed = 3});
+        wsq_task tasks[5], low;
+        calls_looked = 0;
+        for (int i = 0; i < 5; i++) wsq_task_init(&tasks[i], yields_run);
+        for (int i = 0; i < 5; i++) CHECK_EQ(wsq_spawn(pool, &tasks[i]), WSQ_OK);
+        wsq_task_init(&low, nothing_run);
+        wsq_task_set_priority(&low, WSQ_LOW);
+        CHECK_EQ(wsq_spawn(pool, &low), WSQ_OK);
+        for (unsigned calls = 0; calls < 1000; calls++) {
+            CHECK_EQ(calls_looked, calls == 0 ? 0 : (calls - 1) / 20);
+            CHECK_EQ(wsq_task_done(&low), calls > 320);
+            CHECK(wsq_pool_run_one(pool));
+        }
+        calls_looked = 100;
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        pool_end(pool);
+    }
+}
+
 static void lent_or_ends(test_thread *self) {
     lending *what = self->arg;
     if (self->index != 0) {
@@ -424,6 +464,7 @@ int main(void) {
     RUN(while_it_searches);
     RUN(in_order);
     RUN(run_one);
+    RUN(looks_of_calls);
     RUN(lent_threads);
     RUN(thousands);
     RUN(spawns);

@@ -321,7 +321,7 @@ static wsq_poll blocks_until_beside(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     atomic_store(&threads_left, 0);
     wsq_block_begin(ctx);
-    CHECK(dump_says(wsq_pool_of(ctx), "stand-ins at work 0") && dump_says(wsq_pool_of(ctx), "has no thread"));
+    CHECK(dump_says(wsq_pool_of(ctx), "stand-ins not idle 0") && dump_says(wsq_pool_of(ctx), "has no thread"));
     atomic_store(&threads_left, EVER);
     CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &beside_the_block), WSQ_OK);
     for (int i = 0; i < 5000 && !atomic_load(&ran_beside); i++) test_nap(1000000);

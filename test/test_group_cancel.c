@@ -311,6 +311,11 @@ static void tree(void) {
     CHECK_EQ(wsq_group_set_parent(&leaf, &root), WSQ_OK);
     wsq_group_cancel(&root);
     CHECK(wsq_group_cancelled(&leaf));
+    wsq_group_cancel(&leaf);
+    for (int below = 0; below < 2; below++) { /* a group that was cancelled itself stays so, wherever it is hung */
+        CHECK_EQ(wsq_group_set_parent(&leaf, below ? &right : NULL), WSQ_OK);
+        CHECK(wsq_group_cancelled(&leaf));
+    }
     group_new(&leaf, pool); /* set up again: it has no parent */
     spawn_in(&leaf, &one[3]);
     CHECK_EQ(wsq_group_wait(&leaf), WSQ_OK);

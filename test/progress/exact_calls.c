@@ -617,7 +617,7 @@ static void dump_of_lanes(void) {
         for (unsigned k = 0; k < sizes[i]; k++) item_spawn_on(pool, k, item_make(MS));
         nap(100 * US);
         dump_read(pool);
-        CHECK(strstr(dump_text, "stand-ins at work 0, guests 0") != NULL);
+        CHECK(strstr(dump_text, "stand-ins not idle 0, guests 0") != NULL);
         CHECK(strstr(dump_text, "high 0, normal 0, low 0") != NULL);
         snprintf(expected, sizeof expected, "%u spawned and not done, 0 held", sizes[i]);
         CHECK(strstr(dump_text, expected) != NULL);
@@ -651,11 +651,11 @@ static void dump_of_threads(void) {
     item_spawn(pool, item_make(2 * MS));
     nap(MS);
     dump_read(pool);
-    CHECK(strstr(dump_text, "stand-ins at work 1, guests 0") != NULL);
+    CHECK(strstr(dump_text, "stand-ins not idle 1, guests 0") != NULL);
     wsq_pool_wait(pool);
     nap(MS);
     dump_read(pool);
-    CHECK(strstr(dump_text, "stand-ins at work 0, guests 0") != NULL);
+    CHECK(strstr(dump_text, "stand-ins not idle 0, guests 0") != NULL);
     wsq_pool_destroy(pool);
 }
 

@@ -392,7 +392,7 @@ static wsq_poll fills_run(wsq_ctx ctx, wsq_task *task) {
 static void waits_for_all(void *pool) { wsq_pool_wait((wsq_pool *)pool); }
 
 #define DUMP_OF_POOL \
-    "pool @, \"wsq\": running; workers 2, stand-ins at work 0, guests 0\n" \
+    "pool @, \"wsq\": running; workers 2, stand-ins not idle 0, guests 0\n" \
     "  tasks   10 spawned and not done, 0 held back\n" \
     "  lanes   high 0+, normal 0+, low 0+\n" \
     "  worker 0  awake, has run 3 tasks; queued 2, slot full, public jobs 0, pinned 0+\n" \

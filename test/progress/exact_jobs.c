@@ -1,6 +1,7 @@
 /* What a worker that steals one short job after the other still does: its wait ends, it leaves, it takes its turns.
  * The same of workers in trees of tasks that wait for tasks. Waits deeper than their bound; what a worker finds in a
  * deep deque; what counts as pending. In virtual time. */
+#define WSQI_MANY_THREADS 0u /* threads that block set bits in `empty` */
 #include "exact.h"
 
 /* ---- a task that forks short jobs, until a time or until another one says so ---- */
