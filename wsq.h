@@ -4441,6 +4441,7 @@ typedef struct wsqi_made {
 
 /* The free futures that no worker holds, and the memory of all; see >>future. */
 typedef struct wsqi_depot {
+    wsqi_a32 lock;        /* guards the rest; a start of threads does not hold it up */
     wsqi_futures outside; /* for threads outside */
     wsq_future *batches;
     void *chunks;
@@ -4528,10 +4529,10 @@ struct wsq_pool {
     wsqi_seat seats[WSQI_GLOBAL_LANES]; /* only the first `global_lanes` are used */
     wsqi_parking parking;
     wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
-    wsqi_a32 lock;      /* guards stand-ins, spare blocks, free futures, the end of the pool */
+    wsqi_a32 lock;      /* guards stand-ins, spare blocks, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
     wsqi_duty duty;
-    wsqi_depot depot;   /* `lock` guards it */
+    wsqi_depot depot;
     struct wsqi_list *listing; /* the list of all tasks; NULL: config.list_tasks is off */
 };
 
@@ -10404,7 +10405,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  *            the handle have a reference each; when both are given back, the future is free. A
  *            worker keeps at most two batches of free futures.
  * Writers:   references: any thread. result: the thread that claimed the future. A worker's list of
- *            free futures: the worker. The pool's lists of them: the holder of the pool's lock.
+ *            free futures: the worker. The pool's lists of them: the holder of the depot's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -10431,13 +10432,13 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* Gives the pool a batch of free futures, linked by `next`. The caller holds the pool's lock. */
+/* Gives the pool a batch of free futures, linked by `next`. The caller holds the depot's lock. */
 static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
     wsqi_set(&batch->batch, pool->depot.batches);
     pool->depot.batches = batch;
 }
 
-/* Allocates more futures. The caller holds the pool's lock. False: no memory. */
+/* Allocates more futures. The caller holds the depot's lock. False: no memory. */
 static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
         (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
@@ -10452,7 +10453,7 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* Takes a free future from the calling worker's list or, under the pool's lock, from the list of
+/* Takes a free future from the calling worker's list or, under the depot's lock, from the list of
  * the threads outside. NULL: the list is empty. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
@@ -10471,14 +10472,14 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
 /* Takes a future for a thread outside, or for a worker whose list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->depot.outside;
-    wsqi_lock(pool, &pool->lock);
+    wsqi_lock(pool, &pool->depot.lock);
     if (own->first == NULL && (pool->depot.batches != NULL || wsqi_futures_make(pool))) {
         own->first = pool->depot.batches;
         own->count = WSQI_FUTURE_BATCH;
         pool->depot.batches = wsqi_get(&own->first->batch);
     }
     wsq_future *future = wsqi_futures_pop(own);
-    wsqi_unlock(pool, &pool->lock);
+    wsqi_unlock(pool, &pool->depot.lock);
     return future;
 }
 
@@ -10493,7 +10494,7 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->depot.outside;
     if (wsqi_forked(pool)) return; /* in a child process, the lock may stay held for ever */
-    wsqi_lock(pool, &pool->lock);
+    wsqi_lock(pool, &pool->depot.lock);
     if (own->count == 2 * WSQI_FUTURE_BATCH) {
         wsq_future *batch = own->first, *last = batch;
         for (int i = 1; i < WSQI_FUTURE_BATCH; i++) last = wsqi_get(&last->next);
@@ -10503,7 +10504,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
         wsqi_batch_give(pool, batch);
     }
     wsqi_futures_push(own, future);
-    wsqi_unlock(pool, &pool->lock);
+    wsqi_unlock(pool, &pool->depot.lock);
 }
 
 /* Puts a future that no thread uses any more into a list of free futures. */
