@@ -5115,8 +5115,8 @@ struct wsqi_wait {
     bool sweeps;         /* the thread cancels all tasks in lanes; see wsqi_sweep */
     bool gives;          /* in a join: the thread gives its permit back while it sleeps */
     bool pinned;         /* the last task that ran in this wait was pinned to the thread */
-    bool offered;        /* it has run tasks that are not pinned: it need not offer its permit */
-    bool claimed;        /* another thread has offered a permit to this one (wsqi_permit_offer) */
+    bool ran_others;     /* it has run tasks that are not pinned: it need not offer its permit */
+    bool was_offered;    /* another thread has offered a permit to this one (wsqi_permit_offer) */
     bool pumps;          /* the thread works in a caller_runs pool until this wait ends */
     const void *key;     /* the address of the awaited object; in a join: of the joiner's block */
     wsqi_wait_bucket *bucket;   /* the list that holds this wait; NULL: none yet */
@@ -9756,7 +9756,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
     /* Between wsq_block_begin and wsq_block_end the thread cannot use a permit. */
-    if (wait->claimed && !wait->self->permit) wsqi_permit_offer(wait->pool);
+    if (wait->was_offered && !wait->self->permit) wsqi_permit_offer(wait->pool);
     if (wait->self->searching) wsqi_search_end(wait->self);
     wsqi_check_beside(wait->pool);
 }
@@ -9878,7 +9878,7 @@ static wsqi_may wsqi_wait_may(const wsqi_wait *wait) {
     if (self->depth.waits >= wsqi_wait_depth(wait->pool, UINT32_MAX)) return WSQI_MAY_NOTHING;
     /* The offer may have begun in an earlier wait, which has timed out. */
     bool early = self->depth.offer == 0 || wsqi_clock_ns() < self->depth.offer + WSQI_OFFER_NS;
-    if (wait->offered || !early) return WSQI_MAY_ALL;
+    if (wait->ran_others || !early) return WSQI_MAY_ALL;
     return wsqi_wait_pinned(wait) ? WSQI_MAY_PINNED : WSQI_MAY_OFFER;
 }
 
@@ -9902,7 +9902,7 @@ static void wsqi_wait_for_permit(wsqi_wait *wait) {
     if (wsqi_threads_suffice(pool, 0)) wsqi_wait_park(wait);
     /* I5: as above. A claimed bit: this thread takes the offered permit, or passes it on. */
     if ((wsqi_and_acqrel(word, ~wsqi_bit(wait->self)) & wsqi_bit(wait->self)) == 0)
-        wait->claimed = true;
+        wait->was_offered = true;
 }
 
 /* Runs one task in a wait: if `pinned`, one that is pinned to this thread; otherwise any. If there
@@ -9912,7 +9912,7 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
     if (pinned) {
         wsqi_thread_resumes(); /* the pinned task runs with a permit, if one is free */
     } else {
-        wait->offered = true;
+        wait->ran_others = true;
         self->depth.offer = 0;
     }
     self->depth.waits++;
@@ -12243,14 +12243,16 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
-    pool->processors = config->caller_runs ? 1 : wsqi_cpu_mask();
+    pool->processors = wsqi_cpu_mask();
+    /* On one processor a worker that keeps looking only delays the thread that has work for it. */
+    pool->spin.rounds = pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
     unsigned lanes = pool->workers / WSQI_LANE_WORKERS, most = WSQI_GLOBAL_LANES;
     if (lanes > 8) lanes = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* If the tasks of the global queue must stay in order, the queue has only one lane. */
-    if (config->order != WSQ_FIFO || config->caller_runs || lanes == 0) lanes = 1;
+    if (config->order != WSQ_FIFO || lanes == 0) lanes = 1;
     pool->global_lanes = lanes < most ? lanes : most;
-    /* On one processor a worker that keeps looking only delays the thread that has work for it. */
-    pool->spin.rounds = config->caller_runs ? 1 : pool->processors == 1 ? 2 : WSQI_SPIN_ROUNDS;
+    if (config->caller_runs) /* one thread acts as all workers, and the tasks have an order */
+        pool->processors = pool->spin.rounds = pool->global_lanes = 1;
     wsq_pool_set_spin(pool, config->spin_ns);
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_PERMIT : 0);
