@@ -564,26 +564,7 @@
  *     18. A program whose tasks do not wait for each other in a circle comes to its end, if it has
  *         as many stand-ins as WAITING says, and does with jobs and pins as that says.
  *
- * Each promise has its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that
- * the oracle checks in random programs, and programs of test/.
- *     1.  [hangs 4a 4b 4c 5 6, oracle idle-task idle-outside idle-yield idle-edge]
- *     2.  [hangs 7b 7e 7f 7g, oracle idle-wake idle-wake-out]
- *     3.  [test_fair, oracle starved urgent]
- *     4.  [hangs 14b, oracle starved]
- *     5.  [hangs 2a 13c 14a, oracle starved]
- *     6.  [hangs 2c 2d 2e 14d 14e, test_order, test_overflow]
- *     7.  [hangs 1a 1b 1c 1e 2b 13a, test_priority, oracle starved]
- *     8.  [hangs 3a 3b 13a, oracle pinned]
- *     9.  [hangs 8a 8b 8c 8d, oracle loop]
- *     10. [hangs 11b 11c]
- *     11. [hangs 1d 7d 13b, oracle wait]
- *     12. [hangs 7a 14c, test_timer, exact_jobs, oracle idle-timer]
- *     13. [test_driver, explore_driver, exact_jobs, oracle idle-event]
- *     14. [hangs 7c, oracle dismiss]
- *     15. [hangs 10]
- *     16. [hangs 12a]
- *     17. [hangs 9a 9b, oracle memory]
- *     18. [hangs 15, oracle end]
+ * Each promise has its tests: test/progress/README.md names them.
  *
  * FUTURES. wsq_submit calls a function on some worker and gives you a handle:
  *
@@ -4132,7 +4113,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             forked
  *   thread    (a worker or stand-in; the second column says whether it has a permit)
  *     coming     no   its START hook runs, and S does not count it yet. Only stand-ins begin so;
- *                     -> idle (wsqi_serve)
+ *                     -> idle (wsqi_serve); before it sleeps, it looks for work
  *     at work    yes  -> searching, when it finds no task near by (wsqi_search_begin)
  *                     -> blocked, in a wait, a join or a blocking call (wsqi_thread_blocks)
  *     searching  yes  S counts it from wsqi_search_begin on, at the latest before it sleeps
@@ -6685,8 +6666,9 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     return wsqi_ring_room(&self->ring) + now;
 }
 
-/* Step 2 of FINDING WORK: the owner moves a batch from the global queue to its own queue, where
- * thieves can reach it. Returns `task`, or, if that is NULL, the first task of the batch. */
+/* Step 2 of FINDING WORK: the owner takes one task (wsqi_singly), or moves a batch from the global
+ * queue to its own queue, where thieves can reach it. Returns `task`, or, if that is NULL, the
+ * first task of the batch. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), moved = 0, left = 0;
@@ -9308,15 +9290,15 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
  * Invariant: each permit is held by one thread, or is free: then S counts it; or it is on its way
  *            from one thread to another, with a token or by way of a seat. (In a lend_only pool all
  *            are free at first. In a caller_runs pool one thread after the other acts as a worker:
- *            >>pump. Each worker's block has its permit there, but while the thread sleeps, S
- *            counts that of worker 0 as free.) A thread takes a task
+ *            >>pump. Each worker's block has its permit there. But while the thread sleeps, S
+ *            counts that of worker 0 as free, so that a notify wakes it.) A thread takes a task
  *            from a queue only while it holds a permit, except a task that is pinned to it, that it
  *            waits for, or that it cancels in a pool that stops.
  *            A thread that blocks passes its permit to a thread that seeks one, or makes it free.
  *            Its queued tasks move to the global queue; a long deque stays for thieves. But in a
- *            wait for a task or group the thread keeps the permit if no thread seeks it, and if the
- *            pool has no stand-ins or no other thread could use the permit. Then the thread runs
- *            other tasks in the middle of its own. (What it does after it has blocked: the states
+ *            wait for a task or group the thread keeps the permit if no thread seeks it, and if
+ *            max_standins is 0 or no other thread could use the permit. Then the thread runs other
+ *            tasks in the middle of its own. (What it does after it has blocked: the states
  *            `surplus` and `seeking` in >>shared.)
  *            If a permit is free or is about to be, and no idle or coming thread (`made.coming`) is
  *            left for it, a stand-in is started. It stays until the pool is over.

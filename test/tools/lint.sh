@@ -28,7 +28,7 @@ words='who:2 whoever:0 such:6 to_be_had:0 in_vain:0 likewise:0'
 awk -f examples/docs/declared.awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md examples/docs/*.txt
 contracts=$?
 awk -f test/tools/notify.awk "${1:-wsq.h}" || contracts=1
-sh test/tools/progress.sh "${1:-wsq.h}" || contracts=1
+sh test/tools/progress.sh || contracts=1
 awk -v words="$words" '
 function breach(line, text) {
     printf "%s:%d: %s\n", FILENAME, line, text

@@ -1,19 +1,21 @@
 #!/bin/sh
-# usage: test/tools/progress.sh [header]
-# The topic PROGRESS of the manual names its tests in brackets. Each must exist, a row of
-# test/progress/hangs.c must be mended, and each row must stand in the list.
+# usage: test/tools/progress.sh [list]
+# A table of test/progress/README.md names the tests of each promise in the topic PROGRESS of the manual.
+# Each promise must have a row, and each test must exist; a row of test/progress/hangs.c must be mended,
+# and stand in the table.
 cd "$(dirname "$0")/../.." || exit 1
-header=${1:-wsq.h}
+list=${1:-test/progress/README.md}
 failed=0
 
 breach() {
-    echo "$header: progress: $1"
+    echo "$list: progress: $1"
     failed=1
 }
 
-named=$(sed -n '/^ \* PROGRESS\. /,/^ \* FUTURES\. /p' "$header" | sed 's/^ \* *//' | tr '\n' ' ' |
-    grep -o '\[[^]]*\]' | tr ',' '\n' | tr -d '[]')
-[ -n "$named" ] || breach 'no test is named'
+promised=$(sed -n '/^ \* PROGRESS\. /,/^ \* FUTURES\. /s/^ \*     \([0-9]*\)\. .*/\1/p' wsq.h | tr '\n' ' ')
+kept=$(sed -n 's/^| \([0-9]*\) |.*/\1/p' "$list" | tr '\n' ' ')
+[ "$promised" = "$kept" ] || breach "the manual promises $promised, the table has $kept"
+named=$(sed -n 's/^| [0-9]* | \(.*\) |$/\1/p' "$list" | tr ',' '\n')
 all=
 kind=
 for word in $(echo "$named" | sed 's/^ *//'); do
