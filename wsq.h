@@ -514,18 +514,21 @@
  *         took the task; then each 16th wake tries again.)
  *     3.  If all workers are busy, a task in the global queue waits for one turn, or one for each
  *         lane that is not empty, and then for the tasks before it in a ring. But what a worker
- *         runs in its waits (WAITING) has no turns. When one is due there, the worker only lets
- *         timers fire, and looks for events; what they queue goes to the global queue. A worker
- *         that waits for a group runs the group's tasks before others of its queue. It looks
- *         whether a task in the global queue needs a turn after each 256 and, when 1 to 4 ms (or
- *         two longer tasks) are over, after each. (When tasks suddenly become longer, it may run as
- *         many of these as it has run tasks before, but at most 256. In a caller_runs pool it looks
- *         only after each 256.) Tasks that wait for tasks which wait in turn, as in a tree, count
- *         as one long task here: no wait knows how long the whole takes. WSQ_HIGH tasks, and those
- *         pinned to the worker, come before the next task also in waits, but not on top of 64
- *         others (or of as many as the stack has room for). So a timer or an event that must not
- *         wait for a whole tree wakes a WSQ_HIGH task. A thread outside that runs tasks of a group
- *         in place of a worker has no turns either: WAITING says for how long.
+ *         runs in its waits (WAITING) has no turns:
+ *         - When a turn would be due in a wait, the worker only lets timers fire, and looks for
+ *           events. What they queue goes to the global queue.
+ *         - A worker that waits for a group runs the group's tasks before others of its queue. It
+ *           looks whether a task in the global queue needs a turn after each 256 and, when 1 to
+ *           4 ms (or two longer tasks) are over, after each. (When tasks suddenly become longer, it
+ *           may run as many of these as it has run tasks before, but at most 256. In a caller_runs
+ *           pool it looks only after each 256.)
+ *         - Tasks that wait for tasks which wait in turn, as in a tree, count as one long task
+ *           here: no wait knows how long the whole takes.
+ *         - WSQ_HIGH tasks, and those pinned to the worker, come before the next task also in
+ *           waits, but not on top of 64 others (or of as many as the stack has room for). So a
+ *           timer or an event that must not wait for a whole tree wakes a WSQ_HIGH task.
+ *         - A thread outside that runs tasks of a group in place of a worker has no turns either:
+ *           WAITING says for how long.
  *     4.  A task behind a long one in the ring of a busy worker is taken in a turn of another
  *         worker: each turn looks at one ring and takes one task.
  *     5.  If a thread blocks, the tasks that it had fetched from the global queue go back to the
@@ -4215,7 +4218,7 @@ typedef struct wsqi_frame {
     struct wsqi_frame *outer; /* the frame below, or NULL */
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
-    struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
+    wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
     wsq_ctx floor;            /* where the frame's jobs begin; a join that waits raises it */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
@@ -5436,13 +5439,13 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead, uint32_t from
 }
 
 /* Takes up to n idle threads, each with a free permit, out of S, and counts them as searchers
- * there. Leaves `spare` permits free, and lets S count at most `most` searchers. Returns how many
+ * there. Keeps `leave` permits free, and lets S count at most `most` searchers. Returns how many
  * threads it took: the caller must wake that many with wsqi_wake_one. */
-static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
+static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t leave, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
-    while (wsqi_searching(s) < most && wsqi_free_permits(s) > spare && wsqi_idle(s) != 0) {
+    while (wsqi_searching(s) < most && wsqi_free_permits(s) > leave && wsqi_idle(s) != 0) {
         if (n > most - wsqi_searching(s)) n = most - wsqi_searching(s);
-        if (n > wsqi_free_permits(s) - spare) n = wsqi_free_permits(s) - spare;
+        if (n > wsqi_free_permits(s) - leave) n = wsqi_free_permits(s) - leave;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_PERMIT - WSQI_SEARCHING);
         /* Relaxed: the claim of a bit, which follows, orders this (I3). Failure: decide again. */
@@ -5676,15 +5679,15 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 
 /* Wakes up to WSQI_WAKES sleepers (perhaps one more) for `amount` pieces of work, which lie at the
  * workers `one` and `two` (NULL: not known). It stops when S counts `amount` searchers, or when
- * only `spare` permits are free. from: see wsqi_wake_one. The caller has passed a full barrier.
+ * only `leave` permits are free. from: see wsqi_wake_one. The caller has passed a full barrier.
  * Returns whether it woke a sleeper. Each woken thread that finds work wakes others, so their
  * number grows exponentially. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
-                           uint32_t from, uint32_t spare, size_t amount) {
+                           uint32_t from, uint32_t leave, size_t amount) {
     uint32_t taken = 1, woken = 0;
     uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
     while (woken < WSQI_WAKES && taken != 0) {
-        taken = wsqi_idle_take(pool, WSQI_TAKEN, spare, most);
+        taken = wsqi_idle_take(pool, WSQI_TAKEN, leave, most);
         for (uint32_t i = 0; i < taken; i++, woken++)
             wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one, from);
     }
@@ -5695,7 +5698,7 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
  * calls a joiner that can run a job. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    uint32_t awake = pool->workers - wsqi_free_permits(s);
+    uint32_t used = pool->workers - wsqi_free_permits(s);
     bool wakes = wsqi_free_permits(s) > wsqi_guests_at_work(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
@@ -5703,7 +5706,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * publishes one job at a time, and the present searchers may take jobs of other workers. So if
      * fewer than half of the awake threads search, the number of searchers is added to `amount`.
      * Then one sleeper is woken for each job of `worker`. */
-    if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
+    if (2 * wsqi_searching(s) < used) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_guests_at_work(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. If S counts a searcher, nothing more is done: the
      * searcher finds the jobs, or wakes others later. */
@@ -5729,9 +5732,9 @@ enum { WSQI_LOOKS = 16 };
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
-    uint32_t awake = pool->workers - wsqi_free_permits(wsqi_load_hint(&pool->permits));
+    uint32_t used = pool->workers - wsqi_free_permits(wsqi_load_hint(&pool->permits));
     uint64_t worth = 1 + amount * self->tune.average_ns / WSQI_WAKE_NS;
-    if (awake > WSQI_WAKES) worth += (awake - WSQI_WAKES) / 2;
+    if (used > WSQI_WAKES) worth += (used - WSQI_WAKES) / 2;
     return amount < worth ? amount : (size_t)worth;
 }
 
@@ -10042,7 +10045,7 @@ static size_t wsqi_ring_prefer(wsqi_worker *self, void *item, const wsq_task *ta
 }
 
 /* How many of the newest tasks in its deque a worker looks at for an awaited task. A guess. */
-enum { WSQI_REACH_DEQUE = 64 };
+enum { WSQI_LOOK_DEQUE = 64 };
 
 /* Takes the awaited task, or a task of the awaited group, out of the owner's slot or queue. NULL:
  * there is none. It looks at up to *left tasks of the ring, and at the newest of the deque. Tasks
@@ -10062,7 +10065,7 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         *left = wsqi_ring_prefer(self, item, task, group, *left);
     }
     wsq_task *kept = NULL, *found = NULL;
-    for (int i = 0; i < WSQI_REACH_DEQUE && found == NULL; i++) {
+    for (int i = 0; i < WSQI_LOOK_DEQUE && found == NULL; i++) {
         if ((next = wsqi_deque_take(self)) == NULL) break;
         if (wsqi_is_wanted(next, task, group)) found = next;
         else wsqi_keep(&kept, next);
@@ -10157,7 +10160,7 @@ static void wsqi_run_awaited(wsqi_worker *self, const wsq_task *task, const wsq_
 }
 
 /* A thread outside looks for an awaited task only among the 8 oldest tasks of its lane. A guess. */
-enum { WSQI_REACH = 8 };
+enum { WSQI_LOOK_LANE = 8 };
 
 /* Takes the task for a helper, without the lane's lock, if the task is alone in the lane's
  * `incoming`. (Rejected: to take it together with older tasks, and then put those back. Meanwhile
@@ -10189,11 +10192,11 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, wsq_task *task, const wsq_gro
         wsqi_pause();
     }
     uint32_t left = wsqi_lane_collect(lane);
-    int reach = ordered ? 1 : WSQI_REACH;
+    int looks = ordered ? 1 : WSQI_LOOK_LANE;
     if (left != 0) next = lane->ready;
     while (next != NULL && !wsqi_is_wanted(next, task, group)) {
         before = next;
-        next = --reach != 0 ? wsqi_get(&next->next) : NULL;
+        next = --looks != 0 ? wsqi_get(&next->next) : NULL;
     }
     if (next != NULL) {
         if (before == NULL) lane->ready = wsqi_get(&next->next);
@@ -11886,11 +11889,11 @@ static bool wsqi_swept(wsqi_wait *wait) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: as in wsqi_still */
     bool sleep = wsqi_idle(s) + 1 >= wsqi_load_acq(&pool->duty.threads); /* P5: as above */
     bool still = sleep && !wsqi_lanes_hold(pool) && !wsqi_waits_called(pool);
-    bool vain = still && wsqi_wait_endless(wait);
-    if (still && !vain && !wsqi_waits_release(pool)) vain = true;
+    bool endless = still && wsqi_wait_endless(wait);
+    if (still && !endless && !wsqi_waits_release(pool)) endless = true;
     wsqi_unlock(pool, &pool->lock);
-    if (!vain) wsqi_thread_yield();
-    return vain;
+    if (!endless) wsqi_thread_yield();
+    return endless;
 }
 
 /* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. stopper:

@@ -543,14 +543,14 @@ static void out_of_the_own_queue(void) {
     left = 2;
     CHECK(wsqi_take_back(newest_first, of(0), NULL, &left) == of(0)); /* also below others, which stay */
     CHECK(wsq_deque_pop(&newest_first->deque) == of(1));
-    static wsq_task many[WSQI_REACH_DEQUE + 1];
-    for (int i = 0; i <= WSQI_REACH_DEQUE; i++) {
+    static wsq_task many[WSQI_LOOK_DEQUE + 1];
+    for (int i = 0; i <= WSQI_LOOK_DEQUE; i++) {
         wsq_task_init(&many[i], of(0)->fn);
         CHECK_EQ(wsq_deque_push(&newest_first->deque, &many[i]), WSQ_OK);
     }
     CHECK(wsqi_take_back(newest_first, &many[0], NULL, &left) == NULL); /* too far below */
     CHECK(wsqi_take_back(newest_first, &many[1], NULL, &left) == &many[1]);
-    for (int i = WSQI_REACH_DEQUE; i >= 0; i--)
+    for (int i = WSQI_LOOK_DEQUE; i >= 0; i--)
         if (i != 1) CHECK(wsq_deque_pop(&newest_first->deque) == &many[i]);
     pool_end(pool);
     pool_end(lifo);
