@@ -26,8 +26,8 @@ VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
            test/test_limits:_release:-DNDEBUG \
            test/test_io:_poll:-DWSQ_IO_POLL \
            test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4 \
-           test/progress/oracle:2:-DWSQ_RING_CAPACITY=2 \
-           test/progress/oracle:8:-DWSQ_RING_CAPACITY=8
+           test/progress/oracle:2:-DWSQ_RING_CAPACITY=2:-DWSQI_MANY_THREADS=0u \
+           test/progress/oracle:8:-DWSQ_RING_CAPACITY=8:-DWSQI_MANY_THREADS=0u
 URING    = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -include liburing.h - -luring -o /dev/null 2>/dev/null && echo -luring)
 words    = $(subst :, ,$(1))
 name     = $(subst $() ,,$(wordlist 1,2,$(words)))

@@ -78,6 +78,7 @@
 /* Relative to wsq.h, which includes them. */
 #define WSQ_ATOMIC_HEADER "test/explore/explore_atomic.h"
 #define WSQ_PLATFORM_HEADER "test/explore/explore_platform.h"
+#define WSQI_MANY_THREADS 0u /* threads that block set bits in `empty` */
 #define WSQ_ASSERT(condition) \
     ((condition) ? (void)0 : explore_fail("assertion failed at " EXPLORE_AT ": %s", #condition))
 #define WSQ_MALLOC(size) explore_malloc(size)
