@@ -2634,7 +2634,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    a task lies beside a sleeper
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses moved tasks
  *  I10    watcher, sleeper: last look  seq_cst       I11         nobody watches a full slot
- *  I11    slot put; take               seq_cst; acq  I10 I12 B6  nobody watches a full slot
+ *  I11    slot put, bit cleared; take  seq_cst; acq  I10 I12 B6  nobody watches a full slot
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  N1 N2  timer set; its time found    seq_cst       each other  nobody looks for a set timer
  *  N3 N4  timer fired or set; seen     rel; acq      each other  a timer is freed while it fires
@@ -5592,28 +5592,34 @@ typedef struct wsqi_rest {
  * words, and not a thousand blocks. (0: none. If there are more, the next call says so.) Before one
  * of these threads queues a task or publishes a job, its bit is cleared. Then it passes a full
  * barrier, and reads S. So the barriers of I6 to I8 serve for the bits, too: a look that has missed
- * the cleared bit comes before that barrier, and the thread sees in S why it must notify. */
-static unsigned wsqi_pass_over(const wsq_pool *pool, wsqi_rest *rest, unsigned index, bool jobs) {
+ * the cleared bit comes before that barrier, and the thread sees in S why it must notify. (Nobody
+ * asks these threads to publish jobs, so each has set its own traps.) */
+static unsigned wsqi_pass_over(const wsq_pool *pool, wsqi_rest *rest, unsigned made, unsigned index,
+                               bool jobs) {
     unsigned word = index / 64;
+    if (index >= made) return 0; /* a spare block */
     if (rest->group != word + 1) {
         rest->group = word + 1;
         /* I10: either this thread sees the bit cleared, or the bit's owner, when it has filled its
-         * slot, sees what this thread has written to `watcher`. Pairs with I11. */
-        uint64_t idle = wsqi_load_sc(&pool->bitmap.sleepers[word]);
-        if (jobs) idle &= ~wsqi_load_hint(&pool->bitmap.idle_in_wait[word]);
+         * slot, sees what this thread has written to `watcher`. Pairs with I11. And a thread that
+         * has jobs, and goes to sleep in a wait after the first of these reads, looks itself. */
+        uint64_t in_wait = wsqi_load_sc(&pool->bitmap.idle_in_wait[word]);
+        uint64_t idle = wsqi_load_sc(&pool->bitmap.sleepers[word]); /* I10: as above */
+        if (jobs) idle &= ~in_wait;
         else if (wsqi_has_deque(wsqi_block(pool, 0))) idle = 0; /* it may have a long deque */
         rest->bits = idle | wsqi_load_sc(&pool->bitmap.empty[word]); /* I10: as above */
     }
     uint64_t others = ~rest->bits >> index % 64;
-    return others != 0 ? wsqi_lowest_bit(others) : 64 - index % 64;
+    unsigned over = others != 0 ? wsqi_lowest_bit(others) : 64 - index % 64;
+    return over < made - index ? over : made - index;
 }
 
-/* Returns the first of the blocks from `index` on that may have queued tasks; `made` or more: none.
- */
-static unsigned wsqi_next(const wsq_pool *pool, wsqi_rest *rest, unsigned index, unsigned made) {
+/* Returns the first of the blocks from `index` on that may have queued tasks. `made`: none. */
+static unsigned wsqi_next(const wsq_pool *pool, wsqi_rest *rest, unsigned made, unsigned index) {
     unsigned over = 1;
-    while (index < made && (over = wsqi_pass_over(pool, rest, index, false)) != 0) index += over;
-    return index;
+    for (; index < made && over != 0; index += over)
+        over = wsqi_pass_over(pool, rest, made, index, false);
+    return index < made ? index : made;
 }
 
 /* Returns the first worker that it finds with a public job, or NULL. It asks each worker that it
@@ -5625,7 +5631,7 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     wsqi_rest rest = WSQI_INIT;
     for (unsigned i = 0; i < count; i += over != 0 ? over : 1) {
         unsigned index = wsqi_nth(pool, made, (start + i) % count);
-        if ((over = wsqi_pass_over(pool, &rest, index, true)) != 0) continue;
+        if ((over = wsqi_pass_over(pool, &rest, made, index, true)) != 0) continue;
         wsqi_worker *worker = wsqi_block(pool, index);
         if (!wsqi_range_empty(worker)) return worker;
         wsqi_steal_request(worker);
@@ -5656,7 +5662,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         amount++;
     for (unsigned i = 0; i <= made && most != 0 && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
         unsigned n = i == 0 ? start : (second + i - 1) % made;
-        unsigned over = i != 0 ? wsqi_pass_over(pool, &rest, n, false) : 0;
+        unsigned over = i != 0 ? wsqi_pass_over(pool, &rest, made, n, false) : 0;
         if (over != 0) i += over - 1;
         if (over != 0 || (i != 0 && n == start)) continue;
         most--;
@@ -5881,10 +5887,14 @@ static inline bool wsqi_ordered(const wsqi_worker *self) {
 #define WSQI_MANY_THREADS 128u
 #endif
 
+/* A value of `order`: as the pool's order, but a push calls wsqi_empty_end first. */
+#define WSQI_ORDER_EMPTY ((wsq_order)(WSQ_SHARED + 1))
+
 /* From here on looks visit the owner again: it may queue tasks, or publish jobs. */
 static inline void wsqi_empty_end(wsqi_worker *self) {
     wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
     if (wsqi_load_hint(&self->pool->made.threads) <= WSQI_MANY_THREADS) return;
+    if (self->order == WSQI_ORDER_EMPTY) self->order = self->pool->config.order;
     /* I11: if this thread then sees a watcher that does not look at slots, that watcher sees the
      * bit cleared. Pairs with I10. */
     if ((wsqi_load_hint(word) & wsqi_bit(self)) != 0) (void)wsqi_add_sc(word, 0u - wsqi_bit(self));
@@ -5892,21 +5902,18 @@ static inline void wsqi_empty_end(wsqi_worker *self) {
 
 /* The owner notes whether it holds a permit from here on. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
-    wsq_pool *pool = self->pool;
     self->permit = permit;
-    self->asks = !permit || wsqi_own_threads(&pool->config) == 0;
+    self->asks = !permit || wsqi_own_threads(&self->pool->config) == 0;
     wsqi_slot_update(self);
     if (permit) wsqi_empty_end(self);
-    /* Without a permit, a thread puts new tasks into the global queue. (If tasks have to stay in
-     * order, it does so until it has fetched all tasks from there: wsqi_take_global.) */
-    if (!permit) self->order = WSQ_SHARED;
-    else if ((pool->workers != 1 || wsqi_has_deque(self)) && !wsqi_is_spare(pool, self->index))
-        self->order = pool->config.order;
+    /* A thread that has lost its permit, and left its tasks in the global queue, puts new tasks
+     * there, too, until it has fetched all tasks from there. */
+    if (!permit && wsqi_ordered(self)) self->order = WSQ_SHARED;
 }
 
 /* The owner has no permit, and nothing in its slot and queue. From here on looks pass it over
- * (wsqi_pass_over), until it has a permit or publishes a job. (Without a permit it puts its tasks
- * into the global queue. Its traps are set, so it publishes jobs at its next fork or join.) */
+ * (wsqi_pass_over), until it has a permit, queues a task (wsqi_overflow), publishes a job, or takes
+ * tasks in a pool that stops. Its traps are set, so its next fork publishes the job. */
 static void wsqi_empty_begin(wsqi_worker *self) {
     wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
     uint64_t bit = wsqi_bit(self);
@@ -5914,8 +5921,9 @@ static void wsqi_empty_begin(wsqi_worker *self) {
         wsqi_is_spare(self->pool, self->index) || (wsqi_load_hint(word) & bit) != 0)
         return;
     wsqi_steal_request(self);
-    /* I5: only looks read this bit, so no order would do. Pairs with I10. */
-    if (wsqi_range_empty(self)) wsqi_or_acqrel(word, bit);
+    if (!wsqi_range_empty(self)) return;
+    if (self->order != WSQ_SHARED) self->order = WSQI_ORDER_EMPTY;
+    wsqi_or_acqrel(word, bit); /* I5: looks alone read it, so a relaxed order would do */
 }
 
 /* Returns what is added to S when the thread gives its permit back: one free permit. A guest
@@ -5962,7 +5970,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
-    return !wsqi_has_deque(self) || wsqi_is_spare(pool, index) ||
+    return self->order != WSQ_LIFO ||
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
@@ -6123,7 +6131,7 @@ static bool wsqi_watch_needed(wsq_pool *pool) {
     if (wsqi_unpolled(pool)) return true;
     unsigned made = wsqi_threads_made(pool), i;
     wsqi_rest rest = WSQI_INIT;
-    for (i = 0; (i = wsqi_next(pool, &rest, i, made)) < made; i++) {
+    for (i = 0; (i = wsqi_next(pool, &rest, made, i)) < made; i++) {
         /* I10: either this thread sees the slot full, or the slot's owner sees that no thread
          * watches, and wakes one. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
@@ -6227,10 +6235,13 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     wsqi_worker *former = wsqi_self_get();
     if (self->driving == WSQI_DRIVING_EVENTS && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         uint32_t wake_slot = self->wake_slot;
+        wsq_order order = self->order;
         self->wake_slot = 0;
+        if (!self->permit) self->order = WSQ_SHARED;
         wsqi_self_set(self); /* woken tasks go to the owner's queue, also in a caller_runs pool */
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
+        if (!self->permit) self->order = order; /* else wsqi_order_keep may have changed it */
         self->wake_slot = wake_slot;
     }
     uint32_t heard = self->driving == WSQI_DRIVING_EVENTS ? WSQI_HEARD : 0;
@@ -6279,7 +6290,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), i;
     wsqi_rest rest = WSQI_INIT;
-    for (i = 0; (i = wsqi_next(pool, &rest, i, made)) < made; i++) {
+    for (i = 0; (i = wsqi_next(pool, &rest, made, i)) < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0: an empty slot */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
@@ -6388,6 +6399,7 @@ static uint64_t wsqi_idle_begin(wsqi_worker *self) {
     uint64_t change = WSQI_IDLE;
     if (self->permit) change += WSQI_PERMIT;
     if (self->searching) change -= WSQI_SEARCHING;
+    wsqi_steal_request(self); /* looks for jobs pass over a sleeper, and so do not set its traps */
     /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&self->pool->bitmap.sleepers[self->index / 64], wsqi_bit(self));
     /* I8, I10: either a producer or a slot's owner sees this sleeper in S, or the looks in
@@ -6414,8 +6426,8 @@ static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
         if ((uint32_t)s >= WSQI_PERMIT) wsqi_pass_on(pool); /* a permit is free, or JOINED */
-        /* P4: this thread sees the stop, or the shutdown sees this sleeper. A thread that forks its
-         * first job after this barrier sees traps set by wsqi_pass_on, and publishes the job. */
+        /* P4: this thread sees the stop, or the shutdown sees this sleeper. A thread at work
+         * that forks its first job after this barrier sees traps set by wsqi_pass_on. */
         wsqi_fence_sc();
         wsqi_check_still(pool, false);
     }
@@ -6434,7 +6446,8 @@ static void wsqi_sleep_idle(wsqi_worker *self, wsqi_wait *wait, uint64_t s) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watch.watcher, 0u);
-    /* P4: this thread sees the stop, or the shutdown sees it awake. wsqi_notify_tasks needs I6. */
+    /* P4: this thread sees the stop, or the shutdown sees it awake. wsqi_notify_tasks needs I6.
+     * I11: a watcher that this thread then sees, when it fills its slot, sees the bit cleared. */
     wsqi_fence_sc();
     wsqi_woke(pool);
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
@@ -6556,8 +6569,12 @@ static void wsqi_order_keep(wsqi_worker *self) {
 /* Puts the task into the global queue: the owner's queue has no room, or `order` is WSQ_SHARED. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
+    if (self->order == WSQI_ORDER_EMPTY) {
+        wsqi_empty_end(self);
+        if (wsqi_queue_push(self, task)) return;
+    }
     if (self->order != WSQ_FIFO) {
-        wsqi_lane_add(wsqi_lane_own(pool), task);
+        wsqi_lane_add(&pool->lanes[WSQ_NORMAL], task);
         return;
     }
     wsqi_stat(self->counters.overflows, 1);
@@ -6680,7 +6697,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->global_lanes; i++)
         next = wsqi_lane_take(pool, wsqi_global_lane(pool, first + i), most, &left);
     if (next == NULL) return task;
-    if (left == 0) self->order = pool->config.order; /* no task is left: undo wsqi_order_keep */
+    if (left == 0) self->order = pool->config.order; /* no task is left there */
     wsqi_stat(self->counters.global_batches, 1);
     if (task == NULL) { /* the first task of the batch is returned, to run now */
         task = next;
@@ -8660,11 +8677,12 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 }
 
 /* Visits other workers until it has stolen a job or task, or has visited enough (WSQI_VISITS).
- * True: a stolen job has run. Otherwise *task returns a task, or NULL. It visits workers that may
- * have tasks (in a join: jobs); all of them, if it may rob slots. If distances matter, it visits
- * near workers first, except in a join. from[d]: the first worker to visit at distance d; without
- * distances only from[0] is used. After a visit from[d] is one after the victim if S counts this
- * thread as a searcher, so that its passes soon reach all; else random, so that thieves spread. */
+ * True: a stolen job has run. Otherwise *task returns a task, or NULL. It visits only workers
+ * that may have tasks (in a join: jobs), and all of these if it may rob slots. If distances matter,
+ * it visits near workers first, except in a join. from[d]: the first worker to visit at distance d;
+ * without distances only from[0] is used. After a visit from[d] is one after the victim if S counts
+ * this thread as a searcher, so that its passes soon reach all; else random, so that thieves
+ * spread. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
                             wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -8682,7 +8700,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, uint32_t *from,
         for (unsigned i = 0; i < count && (visits != 0 || robs) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             unsigned index = wsqi_nth(pool, made, n);
-            unsigned over = wsqi_pass_over(pool, &rest, index, reach == WSQI_JOBS);
+            unsigned over = wsqi_pass_over(pool, &rest, made, index, reach == WSQI_JOBS);
             if (over != 0) i += over - 1;
             if (over != 0 || index == self->index) continue;
             if (ordered && wsqi_distance(pool, self->index, index) != distance) continue;
@@ -8781,8 +8799,8 @@ static wsq_task *wsqi_take_from_long(wsqi_worker *self) {
     if (task != NULL) wsqi_notify_rest(self, victim);
     unsigned looks = made < WSQI_LONG_LOOKS ? made : WSQI_LONG_LOOKS;
     do {
-        turn->victim = wsqi_next(pool, &rest, turn->victim + 1, made);
-        if (turn->victim >= made) turn->victim = wsqi_next(pool, &rest, 0, self->index);
+        turn->victim = wsqi_next(pool, &rest, made, turn->victim + 1);
+        if (turn->victim == made) turn->victim = wsqi_next(pool, &rest, made, 0) % made;
         victim = wsqi_block(pool, turn->victim);
     } while (--looks != 0 && (victim == self || !wsqi_has_tasks(victim)));
     turn->seen = victim != self ? wsqi_load_hint(&victim->counters.run) + 1 : 0;
@@ -9176,7 +9194,7 @@ static void wsqi_keep_watch(wsqi_worker *self) {
         wsqi_turn_clock(self);
         if (self->searching) wsqi_search_end(self);
     }
-    if (!ordered && self->permit) self->order = order; /* wsqi_order_keep may change it, too */
+    if (!ordered) self->order = order; /* else wsqi_order_keep may have changed it */
 }
 
 /* Runs the oldest task that is pinned to this thread, also without a permit, because no other
@@ -9899,6 +9917,7 @@ static void wsqi_wait_run(wsqi_wait *wait, bool pinned) {
     } else {
         wait->ran_others = true;
         self->depth.offer = 0;
+        wsqi_empty_end(self); /* without a permit: the pool stops, and the thread takes its tasks */
     }
     self->depth.waits++;
     self->search.wait = wait;

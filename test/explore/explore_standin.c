@@ -474,6 +474,72 @@ static void lent_threads(void) {
     explore_check(sent_on == 0);
 }
 
+/* A thread that sleeps without a permit wakes up by itself, for a pinned task, while the others go idle. No thread
+ * asks it then to publish the job that it forks. */
+static int hogs_begun, hogs_end, job_runs;
+static wsq_job forked;
+
+static void run_forked(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    explore_meet(&job_runs, 2);
+}
+
+static wsq_poll run_hog(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_meet(&hogs_begun, 2); /* both have a permit */
+    explore_meet(&hogs_end, 3);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_loser(wsq_ctx ctx, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+    wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* as wsqi_publish leaves the traps */
+    wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, wsqi_range_bottom(self->range.v)));
+    wsqi_fence_sc();
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_forker(wsq_ctx ctx, wsq_task *task) {
+    explore_wait_quiet(); /* the hogs have ended, and their threads sleep */
+    wsqi_fence_sc(); /* what they did before is visible */
+    if (wsqi_local(pool)->permit && wsqi_free_permits(pool->permits.v) != 0 && wsqi_idle(pool->permits.v) != 0) {
+        wsq_fork(&ctx, &forked, run_forked);
+        explore_meet(&job_runs, 2); /* only another thread can run the job */
+        wsq_join(&ctx, &forked);
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void sleeper_forks(void) {
+    wsq_config config = {.max_standins = 1};
+    hogs_begun = hogs_end = job_runs = 0;
+    begin(2, config);
+    items[0].task.fn = run_loser;
+    items[1].task.fn = items[2].task.fn = run_hog;
+    items[3].task.fn = run_forker;
+    wsq_task_set_worker(&items[0].task, 0);
+    wsq_task_set_worker(&items[3].task, 0);
+    spawn(0);
+    explore_wait_quiet(); /* it blocks, and there is a stand-in */
+    spawn(1);
+    spawn(2);
+    explore_wait_quiet();
+    explore_meet(&gate, 2); /* now worker 0 finds no permit, and sleeps */
+    explore_wait_quiet();
+    bool first = explore_choose(2);
+    if (first) explore_meet(&hogs_end, 3);
+    spawn(3);
+    if (!first) explore_meet(&hogs_end, 3);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(4);
+}
+
 int main(void) {
     explore_random("compose: wait inside", wait_inside, 2000);
     explore_random("compose: impatient inside", impatient_inside, 2000);
@@ -489,6 +555,7 @@ int main(void) {
     explore_random("block: a stand-in watches", standin_watches, 8000);
     explore_random("block: asked meanwhile", asked_meanwhile, 2000);
     explore_random("block: two guests", two_guests, 8000);
+    explore_random("block: a sleeper forks", sleeper_forks, 20000);
     if (explore_random("lent: the pool's own threads move", own_threads, 1000) && moved_ever == 0) {
         printf("no point is reached\n"); /* then the other scenario shows nothing */
         return 1;

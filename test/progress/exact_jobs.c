@@ -447,8 +447,7 @@ static void *waiting_tree(void *height_of_tree) {
 static wsq_poll waiting_node_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     (void)waiting_tree((void *)(intptr_t)wsq_container_of(task, waiting_node, task)->height);
-    wsqi_worker *self = wsqi_local(tree_pool);
-    if (tree_pool->workers > 1) CHECK_EQ(self->order, self->permit ? WSQ_FIFO : WSQ_SHARED);
+    if (tree_pool->workers > 1) CHECK(wsqi_local(tree_pool)->order != WSQ_SHARED);
     return WSQ_DONE;
 }
 
@@ -560,7 +559,7 @@ static void oldest_of_many(void) {
 
 /* ---- work that a thread queues or publishes before, while or after it blocks: a look must not pass it over ---- */
 
-typedef enum moment { FORKS_BEFORE, FORKS_AGAIN, FORKS, SPAWNS, SPAWNS_AFTER, FORKS_AND_WAITS, MOMENTS } moment;
+typedef enum moment { FORKS_BEFORE, FORKS_AGAIN, FORKS, SPAWNS, SPAWNS_AFTER, FORKS_AND_WAITS, FETCHES, MOMENTS } moment;
 
 static moment in_moment;
 static item *late_task;
@@ -575,7 +574,7 @@ static void late_job_run(wsq_ctx ctx, wsq_job *job) {
 /* All other threads are in long tasks when the work comes. */
 static wsq_poll blocks_and_goes_on(wsq_ctx ctx, wsq_task *task) {
     wsq_job job;
-    bool forks = in_moment != SPAWNS && in_moment != SPAWNS_AFTER;
+    bool forks = in_moment != SPAWNS && in_moment != SPAWNS_AFTER && in_moment != FETCHES;
     (void)task;
     if (in_moment == FORKS_AGAIN) { /* no look comes between this and the block: no trap is set */
         wsq_fork(&ctx, &job, late_job_run);
@@ -583,8 +582,9 @@ static wsq_poll blocks_and_goes_on(wsq_ctx ctx, wsq_task *task) {
     }
     if (in_moment == FORKS_BEFORE) wsq_fork(&ctx, &job, late_job_run);
     if (in_moment != FORKS_AND_WAITS) wsq_block_begin(ctx);
-    nap(30 * US);
-    if (in_moment == SPAWNS_AFTER) wsq_block_end(ctx);
+    nap((in_moment == FETCHES ? 200 : 30) * US);
+    if (in_moment == SPAWNS_AFTER || in_moment == FETCHES) wsq_block_end(ctx);
+    if (in_moment == FETCHES) return WSQ_DONE; /* next it fetches a long task and others */
     if (!forks) item_spawn(wsq_pool_of(ctx), late_task);
     else if (in_moment != FORKS_BEFORE) wsq_fork(&ctx, &job, late_job_run);
     if (in_moment == FORKS_AND_WAITS) CHECK_EQ(wsq_task_wait_for(&late_task->task, 2 * MS), WSQ_ERR_TIMEOUT);
@@ -610,9 +610,11 @@ static void looks_beside_blocked(void) {
         if (in_moment >= FORKS) item_spawn(pool, longs[0]);
         if (standin) item_spawn(pool, longs[1]);
         if (in_moment == FORKS_AND_WAITS) late_task->pends = true, item_spawn(pool, late_task);
+        for (int i = 0; i < 40 && in_moment == FETCHES; i++) /* it takes the first one, and then a batch */
+            item_spawn(pool, i == 5 ? late_task : item_make(i == 1 ? 2 * MS : US));
         nap(5 * MS); /* (a wait would take a permit, and help) */
         CHECK(wsq_task_done(&blocks->task));
-        uint64_t began = in_moment == SPAWNS || in_moment == SPAWNS_AFTER ? late_task->began : late_job_began;
+        uint64_t began = late_job_began != 0 ? late_job_began : late_task->began;
         CHECK(began > start + 300 * US && began < start + 400 * US);
         if (in_moment == FORKS_AND_WAITS) item_wake(late_task);
         wsq_pool_destroy(pool);
@@ -620,9 +622,62 @@ static void looks_beside_blocked(void) {
     }
 }
 
+/* A thread that goes on without a permit runs itself what it spawns and then waits for. */
+static wsq_poll spawns_and_waits(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    block_for(ctx, 30 * US);
+    item_spawn(wsq_pool_of(ctx), late_task);
+    CHECK_EQ(wsq_task_wait(&late_task->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void waits_without_a_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 1});
+    item *blocks = item_make(0), *longs[2] = {item_make(MS), item_make(MS)};
+    late_task = item_make(US);
+    blocks->task.fn = spawns_and_waits;
+    nap(MS);
+    uint64_t start = now();
+    item_spawn(pool, blocks);
+    for (int i = 0; i < 2; i++) item_spawn(pool, longs[i]);
+    nap(5 * MS);
+    CHECK(wsq_task_done(&blocks->task) && late_task->began < start + 100 * US);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
+/* A cancelled pool: the tasks that a thread in a wait fetches are cancelled by others, too. */
+static wsq_poll slow_cleanup(wsq_task *task) { return (void)task, nap(MS), WSQ_DONE; }
+
+static void cancels_beside_waits(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = 1, .max_interval = 1});
+    item *waits = item_make(0), *longs[2] = {item_make(20 * MS), item_make(20 * MS)}, *many[60];
+    awaited = item_make(0);
+    awaited->pends = true;
+    wait_ns = WSQ_FOREVER;
+    waits->task.fn = waits_run;
+    item_spawn(pool, awaited);
+    item_spawn(pool, waits);
+    nap(MS);
+    for (int i = 0; i < 2; i++) item_spawn(pool, longs[i]);
+    nap(100 * US);
+    for (int i = 0; i < 60; i++) {
+        many[i] = item_make(0);
+        wsq_task_set_cleanup(&many[i]->task, slow_cleanup);
+        item_spawn(pool, many[i]);
+    }
+    uint64_t start = now();
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK(now() - start < 50 * MS);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+}
+
 int main(void) {
     test_begin("exact_jobs");
     IN_WORLD(looks_beside_blocked);
+    IN_WORLD(waits_without_a_permit);
+    IN_WORLD(cancels_beside_waits);
     IN_WORLD(order_beside_events);
     IN_WORLD(order_of_timers);
     IN_WORLD(oldest_of_many);

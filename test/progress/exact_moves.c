@@ -555,7 +555,7 @@ static void locks(void) {
     call_while_locked(&pool->buckets[0].lock, calls_dump);
     call_while_locked(&timers->lock, sets_timer);
     call_while_locked(&timers->lock, cancels_timer);
-    call_while_locked(&pool->lock, submits);
+    call_while_locked(&pool->depot.lock, submits);
     call_while_locked(&pool->lock, runs);
     call_while_locked(&bucket->lock, waits);
     item_wake(locked.task);
