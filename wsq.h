@@ -7297,10 +7297,11 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  *            heap (Ahuja et al. 1990).
  * ========================================================================== */
 
-/* Guesses. MOST: a thread moves or fires this many timers in one call of wsqi_timers_fire (about 50
- * us if none is in the cache). SHORT: if the next list has at most this many timers, the watcher
- * wakes up for the earliest of them; if it has more, the watcher wakes up at the list's time. */
-enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
+/* Guesses. MOST: a thread fires this many timers in one call of wsqi_timers_fire, or fewer if it
+ * has moved MOVES timers, most of them several times (0.2 to 0.4 ms if none is in the cache).
+ * SHORT: if the next list has at most this many timers, the watcher wakes up for the earliest of
+ * them; if it has more, the watcher wakes up at the list's time. */
+enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_MOVES = 8 * 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires other workers' timers only if they are late by
  * this many ns, about the time between two turns. (If each of 64 workers looked at all timers in
@@ -7492,15 +7493,18 @@ static bool wsqi_timers_fire_by(wsq_pool *pool, uint64_t now, uint64_t grace) {
     wsq_task *first = NULL, **end = &first, *task;
     if (next > now) return false;
     bool all = now - next >= grace; /* look at other workers' timers, too */
-    unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers), count = 0;
+    unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers), count = 0, moves = 0;
     for (unsigned i = 0; i < (all ? pool->workers : 1); i++) {
         wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
         uint32_t nobody = 0;
         if (wsqi_load_hint(&timers->next) > now - (i == 0 ? 0 : grace)) continue;
         if (grace == 0 && first != NULL) break; /* this thread has work now */
         if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1: a try-lock */
-        for (; (next = wsqi_timers_open(timers, now)) <= now && count < WSQI_TIMERS_MOST; count++) {
+        for (; (next = wsqi_timers_open(timers, now)) <= now && count < WSQI_TIMERS_MOST &&
+               moves < WSQI_TIMERS_MOVES;
+             moves++) {
             if ((task = wsqi_timer_fire(timers)) == NULL) continue;
+            count++;
             wsqi_set(end, task);
             end = &task->next;
         }
@@ -7509,7 +7513,7 @@ static bool wsqi_timers_fire_by(wsq_pool *pool, uint64_t now, uint64_t grace) {
     }
     wsqi_set(end, (wsq_task *)NULL);
     if (all) wsqi_timers_raise(pool);
-    bool moved = count != 0 && first == NULL;
+    bool moved = moves != 0 && first == NULL;
     while ((task = first) != NULL) {
         wsq_pool *home = wsqi_task_pool(task);
         first = wsqi_get(&task->next);
@@ -7847,7 +7851,10 @@ static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
-    wsqi_check_quiet(pool);
+    /* A task that runs on this thread is not held, so the pool is not stuck. The thread looks when
+     * it runs dry. (It need not look here for each held task: that reads the blocks of all.) */
+    const wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL || self->frame.task == NULL) wsqi_check_quiet(pool);
 }
 
 /* Does the work of wsqi_spawn_plain for a thread outside the pool. */
@@ -12338,8 +12345,9 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     /* P2: each finished task's spawn is visible, so `spawned` is not less than `finished`. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
-    for (unsigned i = 0; i < wsqi_blocks(pool); i++) {
-        wsq_worker_stats(pool, i, &one);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_spares_made(pool);
+    for (unsigned i = 0; i < count; i++) {
+        wsq_worker_stats(pool, wsqi_nth(pool, made, i), &one);
         if (i >= pool->workers) one.average_task_ns = one.interval = 0;
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
     }

@@ -576,6 +576,44 @@ static void timers_of_others(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a task that spawns held tasks, while a thread waits for the pool: each costs as much in a large pool ---- */
+
+enum { HELD = 200 };
+
+static uint64_t holds_took;
+
+static wsq_poll holds_run(wsq_ctx ctx, wsq_task *task) {
+    static wsq_edge edges[HELD];
+    item *first = item_make(US);
+    (void)task;
+    nap(MS); /* now the pool's other workers sleep, and a thread is in wsq_pool_wait */
+    uint64_t start = now();
+    for (int i = 0; i < HELD; i++) {
+        item *held = item_make(US);
+        CHECK_EQ(wsq_task_after(&held->task, &first->task, &edges[i]), WSQ_OK);
+        item_spawn(wsq_pool_of(ctx), held);
+    }
+    holds_took = now() - start;
+    item_spawn(wsq_pool_of(ctx), first);
+    return WSQ_DONE;
+}
+
+static uint64_t holds_take(unsigned workers) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = workers});
+    item *holds = item_make(0);
+    holds->task.fn = holds_run;
+    item_spawn(pool, holds);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+    return holds_took;
+}
+
+static void held_in_large_pools(void) {
+    uint64_t few = holds_take(2), many = holds_take(64);
+    CHECK(many < 2 * few);
+}
+
 int main(void) {
     test_begin("exact_wakes");
     IN_WORLD(many_low);
@@ -597,5 +635,6 @@ int main(void) {
     IN_WORLD(runs_of_a_graph);
     IN_WORLD(search_after_a_job_that_waited);
     IN_WORLD(low_beside_high);
+    IN_LARGE_WORLD(held_in_large_pools);
     return test_end();
 }
