@@ -4218,7 +4218,7 @@ typedef struct wsqi_frame {
     struct wsqi_frame *outer; /* the frame below, or NULL */
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
-    wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
+    wsqi_loop *loop;          /* the innermost loop that the worker is in, or NULL */
     wsq_ctx floor;            /* where the frame's jobs begin; a join that waits raises it */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
@@ -5887,11 +5887,12 @@ static inline bool wsqi_ordered(const wsqi_worker *self) {
 #define WSQI_MANY_THREADS 128u
 #endif
 
-/* A value of `order`: as the pool's order, but a push calls wsqi_empty_end first. */
+/* A value of `order`: as the pool's order, but a push first calls wsqi_empty_end (wsqi_overflow),
+ * and a task that yields goes to the global queue. */
 #define WSQI_ORDER_EMPTY ((wsq_order)(WSQ_SHARED + 1))
 
 /* From here on looks visit the owner again: it may queue tasks, or publish jobs. */
-static inline void wsqi_empty_end(wsqi_worker *self) {
+WSQI_COLD static void wsqi_empty_end(wsqi_worker *self) {
     wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
     if (wsqi_load_hint(&self->pool->made.threads) <= WSQI_MANY_THREADS) return;
     if (self->order == WSQI_ORDER_EMPTY) self->order = self->pool->config.order;
@@ -8321,7 +8322,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     /* Will the task run next? (If a thief empties the slot just now, a needless notify follows.) */
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL;
-    bool here = self->order != WSQ_SHARED && (!next || wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]));
+    bool here = self->order < WSQ_SHARED && (!next || wsqi_lane_empty(&pool->lanes[WSQ_NORMAL]));
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_lane_add(&pool->lanes[WSQ_NORMAL], task);
         next = false;
@@ -8500,7 +8501,6 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
 static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint64_t range = wsqi_load_hint(&self->range), next;
     uint32_t bottom = wsqi_range_bottom(range);
-    if (!self->permit) wsqi_empty_end(self);
     for (uint32_t i = bottom; i < bottom + n; i++) {
         wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
         wsqi_store_init(&job->done, (uint32_t)WSQI_JOB_PUBLIC);
@@ -8510,6 +8510,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
         /* J1: thieves see the entries and jobs. Pairs with J2. Failure: a thief took a job. */
     } while (!wsqi_cas_rel(&self->range, &range, next));
+    if (!self->permit) wsqi_empty_end(self); /* J5 follows */
     wsqi_stat(self->counters.published, n);
     wsqi_event(self, WSQ_EVENT_PUBLISH, NULL, n);
 }
