@@ -5584,7 +5584,7 @@ enum { WSQI_TAKEN = 2 };
 /* Which of 64 blocks a look passes over; read once, because all workers write to `sleepers`. */
 typedef struct wsqi_rest {
     unsigned group; /* 1 + the index of the first block / 64; 0: not read yet */
-    uint64_t bits;
+    uint64_t mask;
 } wsqi_rest;
 
 /* How many blocks, from `index` on, can a look pass over? Those of threads that sleep or block, and
@@ -5607,9 +5607,9 @@ static unsigned wsqi_pass_over(const wsq_pool *pool, wsqi_rest *rest, unsigned m
         uint64_t idle = wsqi_load_sc(&pool->bitmap.sleepers[word]); /* I10: as above */
         if (jobs) idle &= ~in_wait;
         else if (wsqi_has_deque(wsqi_block(pool, 0))) idle = 0; /* it may have a long deque */
-        rest->bits = idle | wsqi_load_sc(&pool->bitmap.empty[word]); /* I10: as above */
+        rest->mask = idle | wsqi_load_sc(&pool->bitmap.empty[word]); /* I10: as above */
     }
-    uint64_t others = ~rest->bits >> index % 64;
+    uint64_t others = ~rest->mask >> index % 64;
     unsigned over = others != 0 ? wsqi_lowest_bit(others) : 64 - index % 64;
     return over < made - index ? over : made - index;
 }
@@ -5704,7 +5704,7 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
  * calls a joiner that can run a job. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
-    uint32_t used = pool->workers - wsqi_free_permits(s);
+    uint32_t in_use = pool->workers - wsqi_free_permits(s);
     bool wakes = wsqi_free_permits(s) > wsqi_guests_at_work(s) && wsqi_idle(s) != 0;
     uint32_t from = wakes ? 1 + wsqi_cpu_now() : 0;
     size_t amount = wsqi_range_length(worker);
@@ -5712,7 +5712,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * publishes one job at a time, and the present searchers may take jobs of other workers. So if
      * fewer than half of the awake threads search, the number of searchers is added to `amount`.
      * Then one sleeper is woken for each job of `worker`. */
-    if (2 * wsqi_searching(s) < used) amount += wsqi_searching(s);
+    if (2 * wsqi_searching(s) < in_use) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, from, wsqi_guests_at_work(s), amount)) return;
     /* Relaxed: the caller's barrier orders it. If S counts a searcher, nothing more is done: the
      * searcher finds the jobs, or wakes others later. */
@@ -5738,9 +5738,9 @@ enum { WSQI_LOOKS = 16 };
 static size_t wsqi_worth_waking(const wsq_pool *pool, size_t amount) {
     const wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return amount;
-    uint32_t used = pool->workers - wsqi_free_permits(wsqi_load_hint(&pool->permits));
+    uint32_t in_use = pool->workers - wsqi_free_permits(wsqi_load_hint(&pool->permits));
     uint64_t worth = 1 + amount * self->tune.average_ns / WSQI_WAKE_NS;
-    if (used > WSQI_WAKES) worth += (used - WSQI_WAKES) / 2;
+    if (in_use > WSQI_WAKES) worth += (in_use - WSQI_WAKES) / 2;
     return amount < worth ? amount : (size_t)worth;
 }
 
@@ -5917,14 +5917,14 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
  * tasks in a pool that stops. Its traps are set, so its next fork publishes the job. */
 static void wsqi_empty_begin(wsqi_worker *self) {
     wsqi_a64 *word = &self->pool->bitmap.empty[self->index / 64];
-    uint64_t bit = wsqi_bit(self);
+    uint64_t own = wsqi_bit(self);
     if (wsqi_load_hint(&self->pool->made.threads) <= WSQI_MANY_THREADS ||
-        wsqi_is_spare(self->pool, self->index) || (wsqi_load_hint(word) & bit) != 0)
+        wsqi_is_spare(self->pool, self->index) || (wsqi_load_hint(word) & own) != 0)
         return;
     wsqi_steal_request(self);
     if (!wsqi_range_empty(self)) return;
     if (self->order != WSQ_SHARED) self->order = WSQI_ORDER_EMPTY;
-    wsqi_or_acqrel(word, bit); /* I5: looks alone read it, so a relaxed order would do */
+    wsqi_or_acqrel(word, own); /* I5: looks alone read it, so a relaxed order would do */
 }
 
 /* Returns what is added to S when the thread gives its permit back: one free permit. A guest
