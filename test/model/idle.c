@@ -13,7 +13,7 @@ typedef struct model_task {
 static wsq_pool pool;
 static wsqi_worker workers[WORKERS];
 static wsqi_worker *table[WORKERS];
-static wsqi_a64 sleepers, joiners, nested;
+static wsqi_a64 sleepers, joiners, nested, empty;
 static model_task tasks[PRODUCERS];
 
 static void *produce(void *arg) {
@@ -45,6 +45,7 @@ static void model_pool(void) {
     pool.bitmap.sleepers = &sleepers;
     pool.bitmap.joiners = &joiners;
     pool.bitmap.idle_in_wait = &nested;
+    pool.bitmap.empty = &empty;
     wsqi_store_rlx(&pool.made.threads, (uint32_t)WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];
