@@ -29,7 +29,7 @@ static inline const char *lane_left(wsqi_lane *lane) {
 static inline uint64_t futures_used(wsq_pool *pool) {
     uint64_t free_ones = 0, all = 0;
     const wsqi_futures *list = &pool->depot.outside;
-    wsqi_lock(pool, &pool->lock);
+    wsqi_lock(pool, &pool->depot.lock);
     for (unsigned i = 0; i <= wsqi_threads_made(pool); i++) {
         uint64_t count = 0;
         for (wsq_future *one = list->first; one != NULL; one = wsqi_get(&one->next)) count++;
@@ -40,7 +40,7 @@ static inline uint64_t futures_used(wsq_pool *pool) {
         for (wsq_future *one = batch; one != NULL; one = wsqi_get(&one->next)) free_ones++;
     for (const wsqi_chunk *chunk = (const wsqi_chunk *)pool->depot.chunks; chunk != NULL; chunk = chunk->next)
         all += WSQI_FUTURE_CHUNK;
-    wsqi_unlock(pool, &pool->lock);
+    wsqi_unlock(pool, &pool->depot.lock);
     return all - free_ones;
 }
 
